@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { t } from "../languages/Language.ts"
 import type { CheckedContent, ContentFinding } from "./ContentFinding.ts"
 import { isShortened, placeholderFinding, subjectFinding, wordingFinding } from "./WordingFindings.ts"
 
@@ -14,29 +15,30 @@ const kilobytes = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} k
 
 const sizeFinding = ({ html, text }: CheckedContent): ContentFinding => {
   const bytes = Buffer.byteLength(html ?? text)
-  const size = `The ${html === undefined ? "text" : "HTML"} has ${kilobytes(bytes)}.`
+  const size = html === undefined ? t`The text has ${kilobytes(bytes)}.` : t`The HTML has ${kilobytes(bytes)}.`
   if (bytes > clippedAt) {
     return {
       check: "size",
       status: "wrong",
-      detail: `${size} Gmail shows the first ${kilobytes(clippedAt)} and hides the rest. Shorten it.`,
+      detail: t`${size} Gmail shows the first ${kilobytes(clippedAt)} and hides the rest. Shorten it.`,
     }
   }
   return bytes > nearlyClipped
     ? {
       check: "size",
       status: "warn",
-      detail: `${size} Gmail clips messages at ${kilobytes(clippedAt)}, and tracked links are longer.`,
+      detail: t`${size} Gmail clips messages at ${kilobytes(clippedAt)}, and tracked links are longer.`,
     }
-    : { check: "size", status: "ok", detail: `${size} Gmail clips messages at ${kilobytes(clippedAt)}.` }
+    : { check: "size", status: "ok", detail: t`${size} Gmail clips messages at ${kilobytes(clippedAt)}.` }
 }
 
 /** Maximum number of links that a finding names. Other links are only counted. */
 const maxNamed = 3
 
-const named = (hrefs: ReadonlyArray<string>) =>
-  hrefs.slice(0, maxNamed).map((href) => href.length > 80 ? `${href.slice(0, 80)}…` : href).join(", ") +
-  (hrefs.length > maxNamed ? ` and ${hrefs.length - maxNamed} more` : "")
+const named = (hrefs: ReadonlyArray<string>) => {
+  const some = hrefs.slice(0, maxNamed).map((href) => href.length > 80 ? `${href.slice(0, 80)}…` : href).join(", ")
+  return hrefs.length > maxNamed ? t`${some} and ${hrefs.length - maxNamed} more` : some
+}
 
 const isEmpty = (href: string) => /^#?$/.test(href.trim())
 const isPlainHttp = (href: string) => /^\s*http:/i.test(href)
@@ -47,14 +49,14 @@ const linkFinding = ({ hrefs }: CheckedContent): ContentFinding => {
   const incomplete = hrefs.filter((href) => !isEmpty(href) && !isComplete(href))
   const plain = hrefs.filter((href) => isPlainHttp(href) && isComplete(href))
   const faults = [
-    ...(empty ? ["A link leads nowhere: its href is empty or #."] : []),
-    ...(incomplete.length > 0 ? [`Links without https:// lead nowhere in a mail: ${named(incomplete)}.`] : []),
+    ...(empty ? [t`A link leads nowhere: its href is empty or #.`] : []),
+    ...(incomplete.length > 0 ? [t`Links without https:// lead nowhere in a mail: ${named(incomplete)}.`] : []),
   ]
   const shortened = hrefs.filter(isShortened)
   const warnings = [
-    ...(plain.length > 0 ? [`Links are not encrypted: use https:// for ${named(plain)}.`] : []),
+    ...(plain.length > 0 ? [t`Links are not encrypted: use https:// for ${named(plain)}.`] : []),
     ...(shortened.length > 0
-      ? [`Spam filters distrust shortened links: write the address that ${named(shortened)} leads to.`]
+      ? [t`Spam filters distrust shortened links: write the address that ${named(shortened)} leads to.`]
       : []),
   ]
   const detail = [...faults, ...warnings].join(" ")
@@ -62,7 +64,7 @@ const linkFinding = ({ hrefs }: CheckedContent): ContentFinding => {
   return {
     check: "links",
     status: "ok",
-    detail: hrefs.length === 0 ? "There are no links." : "All links are complete and encrypted.",
+    detail: hrefs.length === 0 ? t`There are no links.` : t`All links are complete and encrypted.`,
   }
 }
 
@@ -73,23 +75,23 @@ const imagesFinding = ({ images: { count, insecure, textLength, withoutAlt } }: 
   const warnings = [
     ...(withoutAlt > 0
       ? [
-        `Images without alt: ${withoutAlt} of ${count}. Readers whose program blocks images see nothing there: describe the ` +
-        'image, as in alt="Red shoes", or write alt="" for a decoration.',
+        t`Images without alt: ${withoutAlt} of ${count}. Readers whose program blocks images see nothing there: describe
+          the image, as in alt="Red shoes", or write alt="" for a decoration.`,
       ]
       : []),
     ...(count > 0 && textLength < leastText
       ? [
-        `The message is almost only images: it has ${textLength} characters of text. Spam filters distrust that, and many ` +
-        "programs block images. Write the message as text.",
+        t`The message is almost only images: it has ${textLength} characters of text. Spam filters distrust that, and
+          many programs block images. Write the message as text.`,
       ]
       : []),
     ...(insecure > 0
-      ? [`Images without encryption, which some programs hide: ${insecure} of ${count}. Use https:// in src.`]
+      ? [t`Images without encryption, which some programs hide: ${insecure} of ${count}. Use https:// in src.`]
       : []),
   ]
   return warnings.length > 0
     ? { check: "images", status: "warn", detail: warnings.join(" ") }
-    : { check: "images", status: "ok", detail: count === 0 ? "There are no images." : "All images have an alt." }
+    : { check: "images", status: "ok", detail: count === 0 ? t`There are no images.` : t`All images have an alt.` }
 }
 
 const isUnsubscribing = (text: string) => /unsubscri|opt-?_?out/i.test(text)
@@ -98,26 +100,27 @@ const unsubscribeFinding = (
   { hrefs, html, isListed, isTransactional, text }: CheckedContent,
 ): ContentFinding => {
   if (isTransactional) {
-    return { check: "unsubscribe", status: "ok", detail: "Transactional messages need no unsubscribe link." }
+    return { check: "unsubscribe", status: "ok", detail: t`Transactional messages need no unsubscribe link.` }
   }
   if (hrefs.some(isUnsubscribing) || (html === undefined && isUnsubscribing(text))) {
-    return { check: "unsubscribe", status: "ok", detail: "The message has an unsubscribe link." }
+    return { check: "unsubscribe", status: "ok", detail: t`The message has an unsubscribe link.` }
   }
   return {
     check: "unsubscribe",
     status: "warn",
-    detail: `No unsubscribe link was found${isListed ? "; only the header has one" : ""}. ` +
-      "Insert a link to {{ unsubscribe_url }}.",
+    detail: isListed
+      ? t`No unsubscribe link was found; only the header has one. Insert a link to {{ unsubscribe_url }}.`
+      : t`No unsubscribe link was found. Insert a link to {{ unsubscribe_url }}.`,
   }
 }
 
 const textFinding = ({ html, text }: CheckedContent): ContentFinding =>
   html === undefined || text.trim() !== ""
-    ? { check: "plain-text", status: "ok", detail: "The message has a plain-text part." }
+    ? { check: "plain-text", status: "ok", detail: t`The message has a plain-text part.` }
     : {
       check: "plain-text",
       status: "warn",
-      detail: "The plain-text part is empty, as with images alone. Add text to the HTML, or a variable named text.",
+      detail: t`The plain-text part is empty, as with images alone. Add text to the HTML, or a variable named text.`,
     }
 
 /** Makes all checks, in display order. */

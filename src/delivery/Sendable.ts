@@ -1,4 +1,5 @@
 import type { Message } from "./Connection.ts"
+import { t } from "../languages/Language.ts"
 import { missingParts } from "./connections/Content.ts"
 import type { Variables } from "./connections/Entry.ts"
 
@@ -10,8 +11,10 @@ export interface NamedVariant extends Pick<Message, "formats" | "vars"> {
 /** Maximum number of variants that a warning names. Other variants are only counted. */
 const maxNamed = 10
 
-const listed = (names: ReadonlyArray<string>): string =>
-  names.slice(0, maxNamed).join(", ") + (names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "")
+const listed = (names: ReadonlyArray<string>): string => {
+  const named = names.slice(0, maxNamed).join(", ")
+  return names.length > maxNamed ? t`${named} and ${names.length - maxNamed} more` : named
+}
 
 /**
  * Returns warnings about variants that Deliver cannot send, one for each set of missing parts. `variables` are the
@@ -26,14 +29,15 @@ export const sendWarnings = (
   const body = JSON.stringify(variables.body ?? "body")
   const groups = {
     body: {
-      lack: "no body",
-      remedy: `Write the message in a variable ${body} with the format html.`,
+      lack: t`no body`,
+      remedy: t`Write the message in a variable ${body} with the format html.`,
       names: new Array<string>(),
     },
-    subject: { lack: "no subject", remedy: `Write it in a variable ${subject}.`, names: new Array<string>() },
+    subject: { lack: t`no subject`, remedy: t`Write it in a variable ${subject}.`, names: new Array<string>() },
     both: {
-      lack: "no subject and no body",
-      remedy: `Write the subject in a variable ${subject}, and the message in a variable ${body} with the format html.`,
+      lack: t`no subject and no body`,
+      remedy:
+        t`Write the subject in a variable ${subject}, and the message in a variable ${body} with the format html.`,
       names: new Array<string>(),
     },
   }
@@ -44,7 +48,7 @@ export const sendWarnings = (
   }
   return Object.values(groups).filter(({ names }) => names.length > 0).map(({ lack, names, remedy }) =>
     names.length === 1
-      ? `Deliver cannot send the variant ${names[0]}: it has ${lack}. ${remedy}`
-      : `Deliver cannot send ${names.length} variants, because they have ${lack}: ${listed(names)}. ${remedy}`
+      ? t`Deliver cannot send the variant ${names[0]!}: it has ${lack}. ${remedy}`
+      : t`Deliver cannot send ${names.length} variants, because they have ${lack}: ${listed(names)}. ${remedy}`
   )
 }

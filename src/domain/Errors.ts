@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { t } from "../languages/Language.ts"
 import { Variant } from "./Template.ts"
 
 /**
@@ -16,14 +17,14 @@ export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInp
 export class OrganizationNotFound
   extends Schema.TaggedError<OrganizationNotFound>()("OrganizationNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no organization ${JSON.stringify(this.id)} here.`
+    return t`There is no organization ${JSON.stringify(this.id)} here.`
   }
 }
 
 /** There is no API key by that id. */
 export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no API key ${JSON.stringify(this.id)} here.`
+    return t`There is no API key ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -31,7 +32,7 @@ export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound"
 export class TrackingKeyNotFound
   extends Schema.TaggedError<TrackingKeyNotFound>()("TrackingKeyNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no tracking key ${JSON.stringify(this.id)}.`
+    return t`There is no tracking key ${JSON.stringify(this.id)}.`
   }
 }
 
@@ -41,11 +42,10 @@ export class TrackingKeyInUse extends Schema.TaggedError<TrackingKeyInUse>()("Tr
   state: Schema.String,
 }) {
   override get message() {
-    return `The tracking key ${JSON.stringify(this.id)} is ${this.state}. ${
-      this.state === "waiting"
-        ? "It signs new links 5 minutes after it was made: try again then."
-        : "Create another one first, and wait until that one signs."
-    }`
+    const id = JSON.stringify(this.id)
+    return this.state === "waiting"
+      ? t`The tracking key ${id} is waiting. It signs new links 5 minutes after it was made: try again then.`
+      : t`The tracking key ${id} is ${this.state}. Create another one first, and wait until that one signs.`
   }
 }
 
@@ -53,7 +53,7 @@ export class TrackingKeyInUse extends Schema.TaggedError<TrackingKeyInUse>()("Tr
 export class TemplateNotFound
   extends Schema.TaggedError<TemplateNotFound>()("TemplateNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no template ${JSON.stringify(this.id)} here.`
+    return t`There is no template ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -61,14 +61,14 @@ export class TemplateNotFound
 export class TemplateArchived
   extends Schema.TaggedError<TemplateArchived>()("TemplateArchived", { id: Schema.String }) {
   override get message() {
-    return `The template ${JSON.stringify(this.id)} is archived and is not served. Restore it first.`
+    return t`The template ${JSON.stringify(this.id)} is archived and is not served. Restore it first.`
   }
 }
 
 /** There is no variant by that id. */
 export class VariantNotFound extends Schema.TaggedError<VariantNotFound>()("VariantNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no variant ${JSON.stringify(this.id)} here.`
+    return t`There is no variant ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -79,7 +79,7 @@ export class VariantChanged extends Schema.TaggedError<VariantChanged>()("Varian
   current: Variant,
 }) {
   override get message() {
-    return `Somebody has saved the variant ${
+    return t`Somebody has saved the variant ${
       JSON.stringify(this.id)
     } since the version of ${this.base} that this change was made from. The version is now that of ${this.current.updated_at}.`
   }
@@ -88,21 +88,21 @@ export class VariantChanged extends Schema.TaggedError<VariantChanged>()("Varian
 /** The author has no draft there. */
 export class DraftNotFound extends Schema.TaggedError<DraftNotFound>()("DraftNotFound", {}) {
   override get message() {
-    return "There is no draft of this author here."
+    return t`There is no draft of this author here.`
   }
 }
 
 /** The stored draft is newer than the draft that the save would replace. */
 export class DraftChanged extends Schema.TaggedError<DraftChanged>()("DraftChanged", {}) {
   override get message() {
-    return "The stored draft is newer than the one to be replaced: another window of the author has stored it."
+    return t`The stored draft is newer than the one to be replaced: another window of the author has stored it.`
   }
 }
 
 /** The variant has no version by that id. */
 export class VersionNotFound extends Schema.TaggedError<VersionNotFound>()("VersionNotFound", { id: Schema.String }) {
   override get message() {
-    return `The variant has no version ${JSON.stringify(this.id)}. The latest 200 versions are kept.`
+    return t`The variant has no version ${JSON.stringify(this.id)}. The latest 200 versions are kept.`
   }
 }
 
@@ -110,7 +110,7 @@ export class VersionNotFound extends Schema.TaggedError<VersionNotFound>()("Vers
 export class SamplePersonNotFound
   extends Schema.TaggedError<SamplePersonNotFound>()("SamplePersonNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no sample person ${JSON.stringify(this.id)} here.`
+    return t`There is no sample person ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -118,14 +118,14 @@ export class SamplePersonNotFound
 export class TestGroupNotFound
   extends Schema.TaggedError<TestGroupNotFound>()("TestGroupNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no test group ${JSON.stringify(this.id)} here.`
+    return t`There is no test group ${JSON.stringify(this.id)} here.`
   }
 }
 
 /** The organization has no saved view by that id, or the view belongs to another member. */
 export class ViewNotFound extends Schema.TaggedError<ViewNotFound>()("ViewNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no saved view ${JSON.stringify(this.id)} here.`
+    return t`There is no saved view ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -135,9 +135,12 @@ export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyE
   id: Schema.String,
 }) {
   override get message() {
-    return `There is already ${/^[aeiou]/.test(this.what) ? "an" : "a"} ${this.what} ${
-      JSON.stringify(this.id)
-    }. Choose another id, or change the existing one.`
+    const id = JSON.stringify(this.id)
+    return this.what === "organization"
+      ? t`There is already an organization ${id}. Choose another id, or change the existing one.`
+      : this.what === "template"
+      ? t`There is already a template ${id}. Choose another id, or change the existing one.`
+      : t`There is already a variant ${id}. Choose another id, or change the existing one.`
   }
 }
 
@@ -145,21 +148,21 @@ export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyE
 export class InboxEntryNotFound
   extends Schema.TaggedError<InboxEntryNotFound>()("InboxEntryNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no body ${JSON.stringify(this.id)} in this inbox.`
+    return t`There is no body ${JSON.stringify(this.id)} in this inbox.`
   }
 }
 
 /** No erasure of the last 30 days has that id. */
 export class ErasureNotFound extends Schema.TaggedError<ErasureNotFound>()("ErasureNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no erasure ${JSON.stringify(this.id)}. Reports of erasures are kept for 30 days.`
+    return t`There is no erasure ${JSON.stringify(this.id)}. Reports of erasures are kept for 30 days.`
   }
 }
 
 /** The organization has not set up such a source. */
 export class SourceNotFound extends Schema.TaggedError<SourceNotFound>()("SourceNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no webhook source ${JSON.stringify(this.id)} here.`
+    return t`There is no webhook source ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -167,7 +170,7 @@ export class SourceNotFound extends Schema.TaggedError<SourceNotFound>()("Source
 export class ConnectionNotFound
   extends Schema.TaggedError<ConnectionNotFound>()("ConnectionNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no connection ${JSON.stringify(this.id)} here.`
+    return t`There is no connection ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -175,14 +178,14 @@ export class ConnectionNotFound
 export class EndpointNotFound
   extends Schema.TaggedError<EndpointNotFound>()("EndpointNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no webhook endpoint ${JSON.stringify(this.id)} here.`
+    return t`There is no webhook endpoint ${JSON.stringify(this.id)} here.`
   }
 }
 
 /** The connection has no DKIM key with this selector. */
 export class DkimKeyNotFound extends Schema.TaggedError<DkimKeyNotFound>()("DkimKeyNotFound", { id: Schema.String }) {
   override get message() {
-    return `This connection has no DKIM key with the selector ${JSON.stringify(this.id)}.`
+    return t`This connection has no DKIM key with the selector ${JSON.stringify(this.id)}.`
   }
 }
 
@@ -190,7 +193,7 @@ export class DkimKeyNotFound extends Schema.TaggedError<DkimKeyNotFound>()("Dkim
 export class DeliveryNotFound
   extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no delivery ${JSON.stringify(this.id)} here.`
+    return t`There is no delivery ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -198,7 +201,7 @@ export class DeliveryNotFound
 export class DeliveryFixed
   extends Schema.TaggedError<DeliveryFixed>()("DeliveryFixed", { id: Schema.String, reason: Schema.String }) {
   override get message() {
-    return `The delivery ${JSON.stringify(this.id)} ${this.reason}`
+    return t`The delivery ${JSON.stringify(this.id)} ${this.reason}`
   }
 }
 
@@ -206,17 +209,15 @@ export class DeliveryFixed
 export class BulkActionNotFound
   extends Schema.TaggedError<BulkActionNotFound>()("BulkActionNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no bulk action ${JSON.stringify(this.id)} here. Actions are kept for 90 days.`
+    return t`There is no bulk action ${JSON.stringify(this.id)} here. Actions are kept for 90 days.`
   }
 }
 
 /** The idempotency key belongs to a bulk action of another kind or with another filter. Nothing was changed. */
 export class BulkKeyReused extends Schema.TaggedError<BulkKeyReused>()("BulkKeyReused", { key: Schema.String }) {
   override get message() {
-    return `The Idempotency-Key ${
-      JSON.stringify(this.key)
-    } belongs to another bulk action. Nothing was changed: send ` +
-      "this request with another key."
+    return t`The Idempotency-Key ${JSON.stringify(this.key)} belongs to another bulk action. Nothing was changed: send
+      this request with another key.`
   }
 }
 
@@ -227,9 +228,9 @@ export class ChecksBusy extends Schema.TaggedError<ChecksBusy>()("ChecksBusy", {
 }) {
   override get message() {
     if (this.reason !== undefined) {
-      return `${this.reason}. Try again in a few seconds. If this persists, the machine is overloaded: see the service's log.`
+      return t`${this.reason}. Try again in a few seconds. If this persists, the machine is overloaded: see the service's log.`
     }
-    return "Too many templates, previews and mappings are being checked at this time. Try again in a few seconds."
+    return t`Too many templates, previews and mappings are being checked at this time. Try again in a few seconds.`
   }
 }
 
@@ -241,17 +242,17 @@ export class ChangeProposed extends Schema.TaggedError<ChangeProposed>()("Change
 }) {
   override get message() {
     return this.proposals.length === 1
-      ? `The change of the template ${JSON.stringify(this.proposals[0]!.template_id)} waits for approval as proposal ${
+      ? t`The change of the template ${JSON.stringify(this.proposals[0]!.template_id)} waits for approval as proposal ${
         this.proposals[0]!.id
       }.`
-      : `The changes of ${this.proposals.length} templates wait for approval.`
+      : t`The changes of ${this.proposals.length} templates wait for approval.`
   }
 }
 
 /** There is no snippet by that id. */
 export class SnippetNotFound extends Schema.TaggedError<SnippetNotFound>()("SnippetNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no snippet ${JSON.stringify(this.id)} here.`
+    return t`There is no snippet ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -262,16 +263,16 @@ export class SnippetInUse extends Schema.TaggedError<SnippetInUse>()("SnippetInU
   places: Schema.Array(Schema.String),
 }) {
   override get message() {
-    const [first, ...more] = this.places
-    const others = more.length === 0 ? "" : ` and ${more.length} more`
-    return `The snippet ${JSON.stringify(this.id)} is used by ${first}${others}. Remove its tags there first.`
+    const [first = "", ...more] = this.places
+    const places = more.length === 0 ? first : t`${first} and ${more.length} more`
+    return t`The snippet ${JSON.stringify(this.id)} is used by ${places}. Remove its tags there first.`
   }
 }
 
 /** The snippet was saved after the version from which a change was made. */
 export class SnippetChanged extends Schema.TaggedError<SnippetChanged>()("SnippetChanged", { id: Schema.String }) {
   override get message() {
-    return `Somebody has saved the snippet ${
+    return t`Somebody has saved the snippet ${
       JSON.stringify(this.id)
     } since you opened it. Open it again, and repeat your change.`
   }
@@ -280,7 +281,7 @@ export class SnippetChanged extends Schema.TaggedError<SnippetChanged>()("Snippe
 /** There is no image by that id. */
 export class ImageNotFound extends Schema.TaggedError<ImageNotFound>()("ImageNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no image ${JSON.stringify(this.id)} here.`
+    return t`There is no image ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -292,11 +293,10 @@ export class ImageInUse extends Schema.TaggedError<ImageInUse>()("ImageInUse", {
 }) {
   override get message() {
     const shown = this.places.slice(0, 10)
-    const others = this.places.length > shown.length ? ` and ${this.places.length - shown.length} more` : ""
-    return `The image ${JSON.stringify(this.name)} is used by ${
-      shown.join(", ")
-    }${others}. New messages and messages that were ` +
-      "sent would show a gap. Replace it there first, or delete it with force (`--force`, `?force=true`)."
+    const more = this.places.length - shown.length
+    const places = more > 0 ? t`${shown.join(", ")} and ${more} more` : shown.join(", ")
+    return t`The image ${JSON.stringify(this.name)} is used by ${places}. New messages and messages that were sent would
+      show a gap. Replace it there first, or delete it with force (\`--force\`, \`?force=true\`).`
   }
 }
 
@@ -304,7 +304,7 @@ export class ImageInUse extends Schema.TaggedError<ImageInUse>()("ImageInUse", {
 export class ProposalNotFound
   extends Schema.TaggedError<ProposalNotFound>()("ProposalNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no proposed change ${JSON.stringify(this.id)} here.`
+    return t`There is no proposed change ${JSON.stringify(this.id)} here.`
   }
 }
 
@@ -328,20 +328,20 @@ export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", {
 /** The template has no valid link to its results by that id. */
 export class ShareNotFound extends Schema.TaggedError<ShareNotFound>()("ShareNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no link ${JSON.stringify(this.id)} here.`
+    return t`There is no link ${JSON.stringify(this.id)} here.`
   }
 }
 
 /** The member does not get this report. */
 export class ReportNotFound extends Schema.TaggedError<ReportNotFound>()("ReportNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no subscription to the report ${JSON.stringify(this.id)}.`
+    return t`There is no subscription to the report ${JSON.stringify(this.id)}.`
   }
 }
 
 /** The template has no comment by that id. */
 export class CommentNotFound extends Schema.TaggedError<CommentNotFound>()("CommentNotFound", { id: Schema.String }) {
   override get message() {
-    return `There is no comment ${JSON.stringify(this.id)} here.`
+    return t`There is no comment ${JSON.stringify(this.id)} here.`
   }
 }

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { t } from "../languages/Language.ts"
 import { readLocale } from "../text/Locales.ts"
 import type { ReadValue } from "../text/ReadValue.ts"
 import { isStorable } from "./Attributes.ts"
@@ -57,10 +58,10 @@ export type TemplateLocale = typeof TemplateLocale.Type
 /** Returns a template's locale in words, such as `from the attribute language, otherwise en`. */
 export const localeWords = (locale: TemplateLocale | null): string =>
   locale === null
-    ? "one"
-    : `from the ${
-      locale.attribute === undefined ? `field ${locale.field}` : `attribute ${locale.attribute}`
-    }, otherwise ${locale.default}`
+    ? t`one`
+    : locale.attribute === undefined
+    ? t`from the field ${locale.field ?? ""}, otherwise ${locale.default}`
+    : t`from the attribute ${locale.attribute}, otherwise ${locale.default}`
 
 const languages = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" })
 

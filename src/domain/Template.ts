@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { isDeepStrictEqual } from "node:util"
+import { english } from "../languages/Language.ts"
 import { isStorable } from "./Attributes.ts"
 import { Components } from "./VariantComponents.ts"
 import { TemplateConversionEvents } from "./ConversionEvents.ts"
@@ -276,7 +277,7 @@ export const templateSettings = {
     stored: Schema.Boolean,
     default: false,
     column: "boolean",
-    label: "Missing fields",
+    label: english("Missing fields"),
   },
   locale: {
     schema: described(
@@ -287,14 +288,14 @@ export const templateSettings = {
     stored: Schema.NullOr(TemplateLocale),
     default: null,
     column: "jsonb",
-    label: "Locale",
+    label: english("Locale"),
   },
   sticky_hours: {
     schema: described(StickyHours, "Hours for which a user keeps the same variant. Default: 0, never"),
     stored: Schema.Finite,
     default: 0,
     column: "float8",
-    label: "Keep the same variant",
+    label: english("Keep the same variant"),
   },
   runner_up_floor: {
     schema: described(
@@ -305,7 +306,7 @@ export const templateSettings = {
     stored: Schema.Finite,
     default: 0,
     column: "float8",
-    label: "Share of the runner-up",
+    label: english("Share of the runner-up"),
   },
   objective: {
     schema: described(
@@ -315,7 +316,7 @@ export const templateSettings = {
     stored: Objective,
     default: "click",
     column: "jsonb",
-    label: "Goal",
+    label: english("Goal"),
   },
   send_nothing: {
     schema: described(
@@ -326,7 +327,7 @@ export const templateSettings = {
     stored: Schema.Boolean,
     default: false,
     column: "boolean",
-    label: "Send nothing",
+    label: english("Send nothing"),
   },
   holdout: {
     schema: described(
@@ -336,7 +337,7 @@ export const templateSettings = {
     stored: Schema.NullOr(TemplateHoldout),
     default: null,
     column: "jsonb",
-    label: "Holdout",
+    label: english("Holdout"),
   },
   tracking: {
     schema: described(
@@ -346,14 +347,14 @@ export const templateSettings = {
     stored: Schema.NullOr(TemplateTracking),
     default: null,
     column: "jsonb",
-    label: "Tracking",
+    label: english("Tracking"),
   },
   list_unsubscribe: {
     schema: ListUnsubscribe,
     stored: ListUnsubscribe,
     default: false,
     column: "boolean",
-    label: "Unsubscribe header",
+    label: english("Unsubscribe header"),
   },
   link_domains: {
     schema: described(
@@ -363,21 +364,21 @@ export const templateSettings = {
     stored: Schema.Array(Schema.String),
     default: [],
     column: "text[]",
-    label: "Links with tracking id",
+    label: english("Links with tracking id"),
   },
   ignore_unsubscribes: {
     schema: IgnoreUnsubscribes,
     stored: IgnoreUnsubscribes,
     default: false,
     column: "boolean",
-    label: "People who unsubscribed",
+    label: english("People who unsubscribed"),
   },
   conversion_events: {
     schema: TemplateConversionEvents,
     stored: Schema.Array(Schema.String),
     default: [],
     column: "text[]",
-    label: "Conversion events",
+    label: english("Conversion events"),
   },
   tags: {
     schema: described(
@@ -387,7 +388,7 @@ export const templateSettings = {
     stored: Schema.Array(Schema.String),
     default: [],
     column: "text[]",
-    label: "Tags",
+    label: english("Tags"),
   },
   owner: {
     schema: described(
@@ -399,7 +400,7 @@ export const templateSettings = {
     }),
     default: null,
     column: "text",
-    label: "Owner",
+    label: english("Owner"),
   },
 } as const satisfies { readonly [name: string]: TemplateSetting }
 

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { currentLanguage, english, plural, t, translated } from "../languages/Language.ts"
 import { smsLength } from "./SmsLength.ts"
 
 // Checks of rendered texts for SMS and push. The name of a variable says its channel. Pure.
@@ -74,7 +75,7 @@ const replacements: Readonly<Record<string, string>> = {
   "–": "-",
   "—": "-",
   "…": "...",
-  "\u00a0": "a space",
+  "\u00a0": english("a space"),
   "`": "'",
   "•": "-",
 }
@@ -87,24 +88,24 @@ const codeOf = (character: string) => `U+${character.codePointAt(0)!.toString(16
 const foreignText = (foreign: ReadonlyArray<string>): string => {
   const named = foreign.slice(0, namedMax).map((character) => {
     const instead = replacements[character]
-    return `${/\p{Z}|\p{C}/u.test(character) ? "" : `${character} `}(${codeOf(character)}${
-      instead === undefined ? "" : `, write ${instead}`
-    })`.trim()
-  })
-  const rest = foreign.length > namedMax ? ` and ${foreign.length - namedMax} others` : ""
-  return `It is sent as UCS-2, because GSM-7 has no ${named.join(", ")}${rest}.`
+    const code = codeOf(character)
+    return `${/\p{Z}|\p{C}/u.test(character) ? "" : `${character} `}${
+      instead === undefined ? `(${code})` : t`(${code}, write ${translated(instead)})`
+    }`
+  }).join(", ")
+  const others = foreign.length - namedMax
+  return t`It is sent as UCS-2, because GSM-7 has no ${others > 0 ? t`${named} and ${others} others` : named}.`
 }
 
 const smsCheck = (variable: string, text: string): ChannelCheck => {
   const { encoding, foreign, segments, units } = smsLength(text)
-  const size = `${units} ${encoding === "GSM-7" ? "septets" : "units"} in ${encoding}: ${segments} ${
-    segments === 1 ? "message" : "messages"
-  }.`
+  const length = encoding === "GSM-7" ? t`${units} septets in GSM-7` : t`${units} units in ${encoding}`
+  const size = `${length}: ${plural(segments, "{0} message", "{0} messages").replace("{0}", `${segments}`)}.`
   const isRefused = [...text].length > smsMax
   const remedy = isRefused
-    ? `Several senders refuse more than ${smsMax} characters. Shorten it.`
+    ? t`Several senders refuse more than ${smsMax} characters. Shorten it.`
     : segments > 1
-    ? "Each message is charged."
+    ? t`Each message is charged.`
     : ""
   return {
     variable,
@@ -130,10 +131,12 @@ const pushCheck = (variable: string, part: "title" | "body", text: string): Chan
     status: isTooLarge ? "wrong" : cut !== "" ? "warn" : "ok",
     length,
     detail: [
-      `${length} ${length === 1 ? "character" : "characters"}.`,
-      cut === "" ? "" : `Cut on ${cut}.`,
-      refused === "" ? "" : `Refused by the push services of ${refused}.`,
-      isTooLarge ? `It is larger than a push may be, ${payloadMax.toLocaleString("en")} bytes. Shorten it.` : "",
+      `${plural(length, "{0} character", "{0} characters").replace("{0}", `${length}`)}.`,
+      cut === "" ? "" : t`Cut on ${cut}.`,
+      refused === "" ? "" : t`Refused by the push services of ${refused}.`,
+      isTooLarge
+        ? t`It is larger than a push may be, ${payloadMax.toLocaleString(currentLanguage().locale)} bytes. Shorten it.`
+        : "",
     ].filter((sentence) => sentence !== "").join(" "),
   }
 }

@@ -9,6 +9,7 @@ import { NotAllowed, ProposalConflict, ProposalNotFound, TemplateNotFound } from
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { TemplateApproval } from "../domain/Organization.ts"
 import type { Template } from "../domain/Template.ts"
+import { english, t, translated } from "../languages/Language.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { readTemplateApproval } from "../organizations/OrganizationRows.ts"
 import { tell, tellApart, tellSubject } from "../store/ChangeTrail.ts"
@@ -32,12 +33,14 @@ import { readTemplates } from "./TemplateRows.ts"
 
 /** Returns the reason why an actor may not approve or reject a proposal. Undefined if the actor may. */
 export const reviewRefusal = (actor: Actor, org: string, author: Author, approval: TemplateApproval) => {
-  if (authorOf(actor) === author) return "You proposed this change. Somebody else has to approve it"
+  if (authorOf(actor) === author) return t`You proposed this change. Somebody else has to approve it`
   if (actor.kind !== "session") return undefined
   const needed = approval === "admin" ? "admin" : "editor"
   return reaches(roleIn(actor, org), needed)
     ? undefined
-    : `A review requires the role ${needed} in this organization. Your role is ${roleIn(actor, org) ?? "none"}`
+    : t`A review requires the role ${translated(needed)} in this organization. Your role is ${
+      translated(roleIn(actor, org) ?? english("none"))
+    }`
 }
 
 /** A proposal with the live content of its template. */

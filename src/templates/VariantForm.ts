@@ -15,6 +15,7 @@ import {
   VariantPatch,
   type Vars,
 } from "../domain/Template.ts"
+import { t } from "../languages/Language.ts"
 import type { Components } from "../domain/VariantComponents.ts"
 
 // Converts a variant to the editor's form, and back. A form can be invalid in many ways.
@@ -172,9 +173,13 @@ const componentsOf = (text: string): { readonly components: Components; readonly
     if (line === "") return
     const at = line.indexOf(":")
     const kind = line.slice(0, Math.max(0, at)).trim()
-    const wrong = at < 0 ? "has no colon" : components.has(kind) ? `has the kind ${kind} again` : undefined
+    const wrong = at < 0
+      ? t`line ${index + 1} has no colon`
+      : components.has(kind)
+      ? t`line ${index + 1} has the kind ${kind} again`
+      : undefined
     if (wrong === undefined) components.set(kind, line.slice(at + 1).trim())
-    else faults.push({ pointer: "/components", detail: `line ${index + 1} ${wrong}` })
+    else faults.push({ pointer: "/components", detail: wrong })
   })
   return { components: Object.fromEntries(components), faults }
 }
@@ -229,7 +234,7 @@ export const localesOf = ({ locales = [] }: Pick<VariantForm, "locales">, faults
     const tag = locale.trim()
     const own = Object.fromEntries(texts.filter(({ source }) => source !== "").map((one) => [one.name, one.source]))
     if (tag === "" && texts.every(({ source }) => source === "")) continue
-    if (tag in all) faults.push({ pointer: `/locale_${index}_tag`, detail: "is another locale of this variant" })
+    if (tag in all) faults.push({ pointer: `/locale_${index}_tag`, detail: t`is another locale of this variant` })
     else all[tag] = own
   }
   return { ...all }
@@ -261,9 +266,9 @@ export const read = (draft: Draft): Result.Result<Required<VariantPatch>, Readon
   for (const [index, row] of draft.variables.entries()) {
     const name = row.name.trim()
     if (isBlankVariable(row)) continue
-    if (name === "") faults.push({ pointer: `/var_${index}_name`, detail: "is missing" })
+    if (name === "") faults.push({ pointer: `/var_${index}_name`, detail: t`is missing` })
     else if (name in vars) {
-      faults.push({ pointer: `/var_${index}_name`, detail: "is the name of another variable of this variant" })
+      faults.push({ pointer: `/var_${index}_name`, detail: t`is the name of another variable of this variant` })
     } else {
       vars[name] = row.source
       if (row.format !== "text") formats[name] = row.format

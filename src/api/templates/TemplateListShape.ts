@@ -1,4 +1,5 @@
 import type { ListFilter, ListShape } from "../../domain/List.ts"
+import { english, t } from "../../languages/Language.ts"
 import { objectiveText } from "../../results/ObjectiveText.ts"
 import type { IndexedTemplate } from "../../templates/TemplateIndex.ts"
 
@@ -47,7 +48,11 @@ export const stateOf = (
     ? "out-of-season"
     : "active"
 
-const goalNames: Readonly<Record<string, string>> = { click: "clicks", open: "opens", conversion: "conversions" }
+const goalNames: Readonly<Record<string, string>> = {
+  click: english("clicks"),
+  open: english("opens"),
+  conversion: english("conversions"),
+}
 
 /** Returns the goal for filters. All mixes have the goal `mix`. */
 const goalOf = ({ objective }: IndexedTemplate): string => typeof objective === "string" ? objective : "mix"
@@ -64,10 +69,10 @@ const ownerMatches = ({ owner, ownerName }: ListedTemplate, value: string): bool
 
 /** The kinds of problems of templates, with their labels. */
 const problemNames = {
-  variants: "variants that cannot be rendered",
-  deliveries: "failed messages",
-  "tracking-ids": "repeated tracking ids",
-  placeholders: "placeholders that nobody filled in",
+  variants: english("variants that cannot be rendered"),
+  deliveries: english("failed messages"),
+  "tracking-ids": english("repeated tracking ids"),
+  placeholders: english("placeholders that nobody filled in"),
 } as const
 /** A kind of problem of a template. */
 export type ProblemKind = keyof typeof problemNames
@@ -97,8 +102,8 @@ const ownerOptions = (rows: ReadonlyArray<ListedTemplate>): ListFilter<ListedTem
   const hasLeft = rows.some((row) => ownerMatches(row, ownerWords.left))
   return members.size === 0 && !hasLeft ? [] : [
     ...[...members].sort(byText),
-    [ownerWords.none, "no owner"],
-    ...hasLeft ? [[ownerWords.left, "has left"] as const] : [],
+    [ownerWords.none, english("no owner")],
+    ...hasLeft ? [[ownerWords.left, english("has left")] as const] : [],
   ]
 }
 
@@ -114,57 +119,61 @@ export const templateShape = (
   textsOf: ({ id, name, tags }) => [name, id, ...tags],
   filters: {
     state: {
-      label: "State",
+      label: english("State"),
       options: [
-        ["active", "active"],
-        ["inactive", "no active variant"],
-        ["no-variants", "no variants"],
-        ["out-of-season", "out of season"],
+        ["active", english("active")],
+        ["inactive", english("no active variant")],
+        ["no-variants", english("no variants")],
+        ["out-of-season", english("out of season")],
       ],
       matches: (template, state) => stateOf(template) === state,
     },
     goal: {
-      label: "Goal",
-      options: [...Object.entries(goalNames), ["mix", "a mix or revenue"]],
+      label: english("Goal"),
+      options: [...Object.entries(goalNames), ["mix", english("a mix or revenue")]],
       matches: (template, goal) => goalOf(template) === goal,
     },
     winner: {
-      label: "Winner",
-      options: [["found", "found"], ["none", "not yet"]],
+      label: english("Winner"),
+      options: [["found", english("found")], ["none", english("not yet")]],
       matches: ({ winner }, value) => (winner !== null) === (value === "found"),
     },
     failing: {
-      label: "Problems",
+      label: english("Problems"),
       options: Object.entries(problemNames),
       matches: (template, value) => problemsOf(template)[value as ProblemKind] > 0,
     },
     tag: {
-      label: "Tag",
+      label: english("Tag"),
       options: [...new Set(rows.flatMap(({ tags }) => tags))].map((tag) => [tag, tag] as const).sort(byText),
       matches: ({ tags }, tag) => tags.includes(tag),
     },
-    owner: { label: "Owner", options: ownerOptions(rows), matches: ownerMatches },
+    owner: { label: english("Owner"), options: ownerOptions(rows), matches: ownerMatches },
   },
   sorts: {
-    name: { label: "Template", descending: false, valueOf: ({ name }) => name },
-    id: { label: "Id", descending: false, valueOf: ({ id }) => id },
-    state: { label: "State", descending: false, valueOf: (template) => templateStates.indexOf(stateOf(template)) },
-    decisions: { label: `Sends, ${dayCount} days`, descending: true, valueOf: ({ days }) => sum(days) },
-    goal: { label: "Goal", descending: false, valueOf: ({ objective }) => objectiveText(objective) },
+    name: { label: english("Template"), descending: false, valueOf: ({ name }) => name },
+    id: { label: english("Id"), descending: false, valueOf: ({ id }) => id },
+    state: {
+      label: english("State"),
+      descending: false,
+      valueOf: (template) => templateStates.indexOf(stateOf(template)),
+    },
+    decisions: { label: t`Sends, ${dayCount} days`, descending: true, valueOf: ({ days }) => sum(days) },
+    goal: { label: english("Goal"), descending: false, valueOf: ({ objective }) => objectiveText(objective) },
     winner: {
-      label: "Winner",
+      label: english("Winner"),
       descending: true,
       valueOf: ({ winner }) => winner === null ? null : Date.parse(winner.since),
     },
     failing: {
-      label: "Problems",
+      label: english("Problems"),
       descending: true,
       valueOf: ({ failed, failing, repeatedIds, unfilled }) =>
         failing.length * 1e9 + failed + repeatedIds + unfilled || null,
     },
-    tag: { label: "Tags", descending: false, valueOf: ({ tags }) => tags[0] ?? null },
-    owner: { label: "Owner", descending: false, valueOf: ({ owner, ownerName }) => ownerName ?? owner },
-    changed: { label: "Changed", descending: true, valueOf: ({ updatedAt }) => Date.parse(updatedAt) },
+    tag: { label: english("Tags"), descending: false, valueOf: ({ tags }) => tags[0] ?? null },
+    owner: { label: english("Owner"), descending: false, valueOf: ({ owner, ownerName }) => ownerName ?? owner },
+    changed: { label: english("Changed"), descending: true, valueOf: ({ updatedAt }) => Date.parse(updatedAt) },
   },
   sort: "name",
 })
