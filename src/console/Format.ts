@@ -94,5 +94,12 @@ export const duration = (seconds: number): string =>
     ? `${Math.round(seconds / 60)} min`
     : `${Math.round(seconds / 3_600)} h`
 
+/** The first `most` of some texts in a line: `a, b and 3 more`. `unnamed`: the number of others that `texts` does not have. */
+export const firstOf = (texts: ReadonlyArray<string>, most: number, unnamed = 0): string => {
+  const others = Math.max(0, texts.length - most) + unnamed
+  const named = texts.slice(0, most).join(", ")
+  return others === 0 ? named : t`${named} and ${others} more`
+}
+
 /** The name of a duplicate: `Copy of Footer`. At most 200 characters. */
 export const copyName = (name: string): string => t`Copy of ${name}`.slice(0, 200)

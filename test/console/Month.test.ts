@@ -7,7 +7,7 @@ import {
   monthText,
   seasonDays,
 } from "../../src/console/pages/calendar/Month.ts"
-import { reasonText } from "../../src/console/Format.ts"
+import { firstOf, reasonText } from "../../src/console/Format.ts"
 import { seasonText } from "../../src/console/pages/templates/Words.ts"
 import * as Seasonality from "../../src/templates/Seasonality.ts"
 
@@ -20,6 +20,15 @@ describe("times in words", () => {
       "Expired at 30 Nov 2026, 02:28 before it was sent",
     )
     assert.strictEqual(reasonText("550 5.1.1 2026-11-30 unknown", "UTC"), "550 5.1.1 2026-11-30 unknown")
+  })
+
+  it("joins days by or, and counts the texts that a line does not name", () => {
+    assert.strictEqual(seasonText({ days: ["mon", "tue", "fri"] }), "on Monday or Tuesday or Friday")
+    assert.deepStrictEqual([firstOf(["a", "b"], 2), firstOf(["a", "b", "c"], 2), firstOf(["a"], 2, 3)], [
+      "a, b",
+      "a, b and 1 more",
+      "a and 3 more",
+    ])
   })
 })
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
-import { t } from "../../languages/Language.ts"
+import { t, translated } from "../../languages/Language.ts"
 
 /** A notice on a page. */
 export const Note = ({ children, kind = "plain", live = false }: {
@@ -26,7 +26,11 @@ export const ErrorSummary = ({ faults, labels = {} }: {
         {faults.map((fault) => {
           const field = fieldOf(fault)
           const label = labels[field]
-          return <li>{label === undefined ? fault.detail : <a href={`#${field}`}>{label}: {fault.detail}</a>}</li>
+          return (
+            <li>
+              {label === undefined ? fault.detail : <a href={`#${field}`}>{translated(label)}: {fault.detail}</a>}
+            </li>
+          )
         })}
       </ul>
     </div>

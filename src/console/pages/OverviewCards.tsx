@@ -131,7 +131,7 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
                   </span>
                 </span>,
                 { content: <b class="number">{count(daily.get(id)?.at(-1) ?? 0)}</b>, kind: "nowrap" as const },
-                <Sparkline days={daily.get(id) ?? []} what="send" />,
+                <Sparkline days={daily.get(id) ?? []} />,
                 verdict === undefined
                   ? (
                     <span class="muted">

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { type Image, imageName, imagePath, maxImages } from "../../../domain/Image.ts"
-import { t } from "../../../languages/Language.ts"
+import { currentLanguage, t } from "../../../languages/Language.ts"
 import { Settings } from "../../../settings/Settings.ts"
 import { Images } from "../../../tracking/Images.ts"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -36,7 +36,7 @@ const mjmlTag = ({ url, width }: Image) => `<mj-image src="${url}" width="${Math
 const sizeText = (bytes: number) =>
   bytes < 1024 * 1024
     ? `${Math.max(1, Math.round(bytes / 1024))} kB`
-    : `${(bytes / 1024 / 1024).toLocaleString("en-US", { maximumFractionDigits: 1 })} MB`
+    : `${(bytes / 1024 / 1024).toLocaleString(currentLanguage().locale, { maximumFractionDigits: 1 })} MB`
 
 const factsOf = ({ height, size, width }: Image) => `${width} × ${height} px, ${sizeText(size)}`
 
@@ -193,7 +193,7 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
           <Note kind="warn">
             <p>{t`It is used in ${counted(uses, "place")}. Replace it there first.`}</p>
             <ul>
-              {templates.map(({ name, served }) => <li>{`${name}${served ? " (live)" : ""}`}</li>)}
+              {templates.map(({ name, served }) => <li>{served ? t`${name} (live)` : name}</li>)}
               {snippets.map((id) => <li>{t`Snippet ${id}`}</li>)}
               {proposals.map((id) => (
                 <li>

@@ -3,7 +3,7 @@ import { difference } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { maxSnippets, type SnippetDetail, SnippetInput } from "../../../domain/Snippet.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { fieldsOfSnippet, Snippets } from "../../../templates/Snippets.ts"
 import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -30,7 +30,7 @@ const idOf = ({ params }: Visit) => params["snippet"] ?? ""
 const at = (visit: Visit) => `${base(visit)}/${encodeURIComponent(idOf(visit))}`
 
 const formats = [["text", english("Text")], ["html", "HTML"]] as const
-const labels = { id: "Id", name: "Name", format: english("Format"), text: english("Text") }
+const labels = { id: english("Id"), name: english("Name"), format: english("Format"), text: english("Text") }
 
 const readFields = formFields({ base: text, format: typed, id: text, name: text, text: lines })
 const decode = decoder(SnippetInput)
@@ -63,10 +63,10 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           <Table
             cards="labelled"
             caption={t`${counted(all.length, "snippet")} of ${maxSnippets}`}
-            headings={[t`Name`, t`Tag`, t`Format`, t`Changed`, "[Actions]"]}
+            headings={[t`Name`, t`Tag`, t`Format`, t`Changed`, `[${t`Actions`}]`]}
             rows={all.map(({ format, id, name, updated_at }) => [
               <a href={`${base(visit)}/${id}`} dir="auto">{name}</a>,
-              <code>{t`{% render '${id}' %}`}</code>,
+              <code>{`{% render '${id}' %}`}</code>,
               format === "html" ? "HTML" : t`Text`,
               <Time at={updated_at} zone={visit.org.time_zone} />,
               { kind: "actions", content: <SnippetMenu id={id} name={name} visit={visit} /> },
@@ -118,7 +118,7 @@ const SnippetFields = ({ faults, fields, stored }: {
           name="format"
           label={t`Format`}
           value={format}
-          options={formats}
+          options={formats.map(([value, label]) => [value, translated(label)] as const)}
           faults={faults}
           hint={t`HTML for a part of an e-mail. Text for subjects, SMS and legal texts.`}
         />
@@ -133,7 +133,7 @@ const SnippetFields = ({ faults, fields, stored }: {
         hint={
           <>
             {t`Liquid. It sees only the values that the tag passes, as in ${(
-              <code>{t`{% render '${stored?.id ?? "footer"}', year: 2026 %}`}</code>
+              <code>{`{% render '${stored?.id ?? "footer"}', year: 2026 %}`}</code>
             )}.`}
           </>
         }
@@ -261,7 +261,7 @@ const versions = Effect.fnUntraced(function* (visit: Visit) {
         lead={
           <>
             <Time at={version.saved_at} zone={visit.org.time_zone} />
-            {version.author !== null && t` by ${version.author}`}
+            {version.author !== null && ` ${t`by ${version.author}`}`}
           </>
         }
       >

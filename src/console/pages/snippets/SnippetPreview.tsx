@@ -63,7 +63,7 @@ const preview = Effect.fnUntraced(function* ({ fields, org, query, request }: Pa
   const format: RenderedFormat = (isSent ? fields["format"] : stored?.format) === "html" ? "html" : "text"
   const about = isSent ? yield* checked(org, known || fields["id"] || "new-snippet", text, format) : undefined
   const rendered = yield* inTime(
-    (yield* Previews).render(org.slug, [{ vars: { Preview: text }, formats: { Preview: format } }], {
+    (yield* Previews).render(org.slug, [{ vars: { [t`Preview`]: text }, formats: { [t`Preview`]: format } }], {
       fields: JSON.stringify(argumentsOf(text, fields)),
       strict: false,
       timeZone: org.time_zone,
@@ -94,7 +94,7 @@ const preview = Effect.fnUntraced(function* ({ fields, org, query, request }: Pa
           <TemplatesList base={`/console/o/${org.slug}`} templates={about.value.templates} />
         </section>
       )}
-      {"vars" in shown! && <VariableTexts vars={shown.vars} formats={{ Preview: format }} isShown={() => true} />}
+      {"vars" in shown! && <VariableTexts vars={shown.vars} formats={{ [t`Preview`]: format }} isShown={() => true} />}
     </main>,
   )
 })

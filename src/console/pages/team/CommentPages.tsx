@@ -6,7 +6,7 @@ import { CommentInput, CommentPatch } from "../../../domain/Comment.ts"
 import { CommentNotFound, type Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { Template } from "../../../domain/Template.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { type CommentFilter, Comments, type ReadComment } from "../../../team/Comments.ts"
 import { handleOf } from "../../../team/Mentions.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -90,7 +90,7 @@ const CommentFields = ({ faults, members, of, text, variant }: {
     {of !== undefined && of.variants.length !== 0 && (
       <SelectField
         name="variant_id"
-        label={labels.variant_id}
+        label={translated(labels.variant_id)}
         value={variant}
         faults={faults}
         options={[
@@ -102,7 +102,7 @@ const CommentFields = ({ faults, members, of, text, variant }: {
     <div data-mentions>
       <TextAreaField
         name="text"
-        label={labels.text}
+        label={translated(labels.text)}
         rows={4}
         value={text}
         faults={faults}
@@ -129,7 +129,6 @@ const CommentItem = ({ comment, of, visit }: {
   const isOwn = comment.author_id === session.account.id
   const one = `${here(visit)}/${comment.id}`
   const variant = of.variants.find(({ id }) => id === comment.variant_id)
-  const about = t`comment of ${comment.author}`
   const isOpen = comment.resolved_at === null
   return (
     <li id={`comment-${comment.id}`}>
@@ -154,7 +153,7 @@ const CommentItem = ({ comment, of, visit }: {
         </p>
         <p class="small muted">
           <Time at={comment.created_at} zone={org.time_zone} />
-          {comment.edited_at !== null && t` · edited`}
+          {comment.edited_at !== null && ` · ${t`edited`}`}
         </p>
       </div>
       <Text parts={comment.parts} />
@@ -163,14 +162,22 @@ const CommentItem = ({ comment, of, visit }: {
           <PostButton
             to={`${one}/${isOpen ? "resolve" : "reopen"}`}
             kind="compact"
-            label={t`${isOpen ? t`Resolve` : t`Reopen`} the ${about}`}
+            label={isOpen ? t`Resolve the comment of ${comment.author}` : t`Reopen the comment of ${comment.author}`}
           >
             {isOpen ? t`Resolve` : t`Reopen`}
           </PostButton>
         )}
-        {isOwn && <a class="button compact" href={one} aria-label={t`Edit the ${about}`}>{t`Edit`}</a>}
+        {isOwn && (
+          <a class="button compact" href={one} aria-label={t`Edit the comment of ${comment.author}`}>{t`Edit`}</a>
+        )}
         {(isOwn || role === "admin") && (
-          <a class="button compact danger" href={`${one}/delete`} aria-label={t`Delete the ${about}`}>{t`Delete`}</a>
+          <a
+            class="button compact danger"
+            href={`${one}/delete`}
+            aria-label={t`Delete the comment of ${comment.author}`}
+          >
+            {t`Delete`}
+          </a>
         )}
       </div>
     </li>
@@ -215,7 +222,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
       label={t`Which comments`}
       links={(Object.keys(filters) as ReadonlyArray<CommentFilter>).map((one) => ({
         href: addressOf(one),
-        label: filters[one],
+        label: translated(filters[one]),
         isCurrent: one === which,
       }))}
     />,

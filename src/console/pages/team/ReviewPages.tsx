@@ -8,7 +8,7 @@ import { pointerParts } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput, type ProposalConflict, ProposalNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { Proposal, ProposalDetail } from "../../../domain/Proposal.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Proposals, reviewRefusal } from "../../../templates/Proposals.ts"
 import type { ProposalState } from "../../../templates/ProposalRows.ts"
 import { Snippets } from "../../../templates/Snippets.ts"
@@ -38,16 +38,20 @@ const at = ({ org }: Visit) => `/console/o/${org.slug}/reviews`
 
 const stateWords: { readonly [state in ProposalState]: { readonly label: string; readonly list: string } } = {
   requested: { label: english("waits for approval"), list: english("Waiting") },
-  approved: { label: "approved", list: english("Approved") },
-  rejected: { label: "rejected", list: english("Rejected") },
-  withdrawn: { label: "withdrawn", list: english("Withdrawn") },
+  approved: { label: english("approved"), list: english("Approved") },
+  rejected: { label: english("rejected"), list: english("Rejected") },
+  withdrawn: { label: english("withdrawn"), list: english("Withdrawn") },
 }
 const stateBadges = { requested: "accent", approved: "good", rejected: "bad", withdrawn: "plain" } as const
 
-const kindWords = { created: english("new template"), changed: "change", deleted: "deletion" } as const
+const kindWords = {
+  created: english("new template"),
+  changed: english("change"),
+  deleted: english("deletion"),
+} as const
 
 const State = ({ state }: { readonly state: ProposalState }) => (
-  <Badge kind={stateBadges[state]}>{stateWords[state].label}</Badge>
+  <Badge kind={stateBadges[state]}>{translated(stateWords[state].label)}</Badge>
 )
 
 const isState = (text: string | null): text is ProposalState => text !== null && Object.hasOwn(stateWords, text)
@@ -76,9 +80,9 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       title: t`Reviews`,
       lead: org.template_approval === "none"
         ? t`Changes to templates go live at once in this organization.`
-        : t`Changes of what recipients get wait here until another ${
-          org.template_approval === "admin" ? "admin" : t`editor or admin`
-        } approves them.`,
+        : org.template_approval === "admin"
+        ? t`Changes of what recipients get wait here until another admin approves them.`
+        : t`Changes of what recipients get wait here until another editor or admin approves them.`,
       actions: visit.can("updateOrganization")
         ? <a class="button" href={`/console/o/${org.slug}/settings#template_approval`}>{t`Settings of approval`}</a>
         : undefined,
@@ -87,7 +91,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       label={t`Which changes`}
       links={(Object.keys(stateWords) as ReadonlyArray<ProposalState>).map((one) => ({
         href: here(one),
-        label: `${stateWords[one].list}${one === "requested" ? `: ${count(waiting)}` : ""}`,
+        label: `${translated(stateWords[one].list)}${one === "requested" ? `: ${count(waiting)}` : ""}`,
         isCurrent: one === state,
       }))}
     />,
@@ -105,7 +109,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
         : (
           <Table
             cards="line"
-            caption={t`${stateWords[state].list} changes, newest first`}
+            caption={t`${translated(stateWords[state].list)} changes, newest first`}
             headings={[t`Content`, t`What`, t`Author`, t`Proposed`, ...(state === "requested" ? [] : [t`Decided by`])]}
             rows={[
               ...ofSnippets.map(({ author, id, name, updatedAt }) => [
@@ -119,7 +123,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
               ]),
               ...shown.map((proposal) => [
                 <Row proposal={proposal} visit={visit} />,
-                kindWords[proposal.kind],
+                translated(kindWords[proposal.kind]),
                 <bdi>{proposal.author}</bdi>,
                 { kind: "nowrap" as const, content: <Time at={proposal.created_at} zone={org.time_zone} /> },
                 ...(state === "requested" ? [] : [<bdi>{proposal.decided_by ?? ""}</bdi>]),
@@ -212,11 +216,10 @@ const Conflict = ({ here, isOwn, proposal }: {
           <p>
             {t`${<b>{t`The live template has changed since.`}</b>} Both changes are shown below.`}{" "}
             {proposal.both.length === 0
-              ? t`They affect different fields. `
+              ? t`They affect different fields.`
               : t`Both changed: ${
                 proposal.both.map((field) => field === "/" ? t`the whole template` : labelOf({ field })).join(", ")
-              }. `}
-            {isOwn
+              }.`} {isOwn
               ? t`Bring your change up to date: your fields are kept, all other fields come from the live template.`
               : t`Its author has to bring it up to date before it can be approved.`}
           </p>
@@ -293,9 +296,9 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
       title: t`Review of ${proposal.template_name}`,
       lead: (
         <>
-          {t`${<State state={proposal.state} />} ${kindWords[proposal.kind]} by ${<bdi>{proposal.author}</bdi>}, ${(
-            <Time at={proposal.updated_at} zone={org.time_zone} />
-          )}`}
+          {t`${<State state={proposal.state} />} ${translated(kindWords[proposal.kind])} by ${(
+            <bdi>{proposal.author}</bdi>
+          )}, ${<Time at={proposal.updated_at} zone={org.time_zone} />}`}
         </>
       ),
       actions: (

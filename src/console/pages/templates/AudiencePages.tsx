@@ -39,10 +39,9 @@ const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
   const now = yield* Clock.currentTimeMillis
   const decisions = yield* (yield* Traffic).byVariant(org.slug, template.id)
   const all = [...decisions.values()].reduce((sum, count) => sum + count, 0)
-  const title = `${template.name} · Audience`
   return view(
     {
-      title,
+      title: t`${template.name} · Audience`,
       back: { href: templatePath(org.slug, template.id), label: template.name },
       lead: t`Which people each variant is for and when. A person can get a variant if all conditions of its
         audience match.`,
@@ -61,7 +60,7 @@ const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
             rows={template.variants.map((variant) => [
               <a
                 href={variantPath(org.slug, template.id, variant.id)}
-                aria-label={`${can("updateVariant") ? t`Edit` : t`Open`} ${variant.name}`}
+                aria-label={can("updateVariant") ? t`Edit ${variant.name}` : t`Open ${variant.name}`}
                 dir="auto"
               >
                 {variant.name}

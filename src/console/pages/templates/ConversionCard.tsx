@@ -53,9 +53,11 @@ const ConversionCard = ({ converted, platform }: {
       stacked
       title={t`Converted from ${platform}`}
       lead={t`Nothing is saved yet. ${
-        mend === 0
-          ? t`Everything was converted.`
-          : t`${counted(mend, "place")} without an equivalent: mend ${mend === 1 ? "it" : "them"} in the form below.`
+        mend === 0 ? t`Everything was converted.` : counted(
+          mend,
+          "place without an equivalent: mend it in the form below.",
+          "places without an equivalent: mend them in the form below.",
+        )
       }`}
     >
       <Findings converted={converted} />
@@ -101,7 +103,7 @@ export const convertAction = Effect.fnUntraced(function* (visit: Visit, fields: 
     Effect.flatMap((results) => {
       const variables = draft.variables.map((row, at) => ({ ...row, source: results[at]!.liquid }))
       const converted = draft.variables.map(({ name, source }, at) => ({
-        name: name.trim() || `variable ${at + 1}`,
+        name: name.trim() || t`variable ${at + 1}`,
         original: source,
         result: results[at]!,
       })).filter(({ original, result }) => result.liquid !== original || result.findings.length > 0)

@@ -6,8 +6,9 @@ import * as Json from "../../../json/Json.ts"
 import { maxLocales } from "../../../domain/Locale.ts"
 import { SeasonInstant } from "../../../domain/Season.ts"
 import { type Condition, operands, type Operator } from "../../../domain/Targeting.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { type Draft, emptyCondition, emptySeason, line } from "../../../templates/VariantForm.ts"
+import { firstOf } from "../../Format.ts"
 import type { Fields } from "../../Routes.tsx"
 
 // The editor's form: what its fields and buttons say, and the samples of its preview.
@@ -168,14 +169,14 @@ export const readSample = (sample: Sample): Result.Result<
 
 /** Operators in the words of the form, in the order in which it offers them. */
 export const operatorWords: { readonly [op in Operator]: string } = {
-  is: "is",
+  is: english("is"),
   is_not: english("is not"),
   in: english("is one of"),
   not_in: english("is none of"),
   exists: english("is there"),
   not_exists: english("is not there"),
   starts_with: english("starts with"),
-  contains: "contains",
+  contains: english("contains"),
   gt: english("is more than"),
   gte: english("is at least"),
   lt: english("is less than"),
@@ -184,8 +185,7 @@ export const operatorWords: { readonly [op in Operator]: string } = {
 
 /** A condition in the words of the form: `tier is one of gold, silver`. Of more than five values the rest is counted. */
 export const conditionText = ({ attribute, op, values }: Condition): string => {
-  const word = operatorWords[op]
+  const word = translated(operatorWords[op])
   if (operands[op] === "none") return `${attribute} ${word}`
-  const named = values.slice(0, 5).map(line).join(", ")
-  return `${attribute} ${word} ${named}${values.length > 5 ? t` and ${values.length - 5} more` : ""}`
+  return `${attribute} ${word} ${firstOf(values.map(line), 5)}`
 }

@@ -67,13 +67,11 @@ export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedV
         )}
         {isOther && (
           <Note kind="warn">
-            {t`The text of the draft by ${author}. A draft that you save is your own${
-              own === undefined ? "" : (
-                <>
-                  {t`and replaces yours of ${<Time at={own.savedAt} zone={visit.org.time_zone} />}`}
-                </>
-              )
-            }.`}
+            {own === undefined
+              ? t`The text of the draft by ${author}. A draft that you save is your own.`
+              : t`The text of the draft by ${author}. A draft that you save is your own and replaces yours of ${(
+                <Time at={own.savedAt} zone={visit.org.time_zone} />
+              )}.`}
           </Note>
         )}
         <OtherDraftsNote drafts={all.filter((one) => one !== own)} path={path} visit={visit} />
@@ -97,9 +95,8 @@ export const combined = Effect.fnUntraced(function* (visit: Visit, fields: Field
     draft: { ...form, base: stored.updated_at },
     notes: (
       <Note kind={both.length === 0 ? "good" : "warn"}>
-        {t`The form has the changes of both texts. ${
-          both.length !== 0 && t`Both changed ${both.join(", ")}: your text is kept there.`
-        }`}
+        {t`The form has the changes of both texts.`}{" "}
+        {both.length !== 0 && t`Both changed ${both.join(", ")}: your text is kept there.`}
       </Note>
     ),
   })

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { copyPlatforms, platformNames } from "../../../domain/CopyPlatform.ts"
 import type { Fault } from "../../../domain/Errors.ts"
-import { t } from "../../../languages/Language.ts"
+import { t, translated } from "../../../languages/Language.ts"
 import { layouts } from "../../../templates/Layouts.ts"
 import { Choices } from "../../components/Field.tsx"
 import { EmptyPicture, LayoutPicture } from "./LayoutPicture.tsx"
@@ -107,7 +107,10 @@ export const LayoutChoices = ({ chosen, label, others = [] }: {
     label={label}
     type="radio"
     values={[chosen]}
-    options={[...others, ...layouts.map(({ description, id, name }) => [id, name, description] as const)]}
+    options={[
+      ...others,
+      ...layouts.map(({ description, id, name }) => [id, translated(name), translated(description)] as const),
+    ]}
     pictures={new Map([
       ...others.map(([value]) => [value, <EmptyPicture />] as const),
       ...layouts.map((layout) => [layout.id, <LayoutPicture layout={layout} />] as const),

@@ -4,18 +4,19 @@ import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { type Draft, type LocaleDraft, sourcesOf } from "../../../templates/VariantForm.ts"
 import { Schema } from "effect"
-import { t } from "../../../languages/Language.ts"
+import { currentLanguage, t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
+import { counted } from "../../Format.ts"
 import { isAtFault, Labelled, RowTitle, tied } from "./EditorParts.tsx"
 import { content, rowsOf } from "./VariantRows.tsx"
 
 // The translations of a variant in the editor, next to the texts in the default locale.
 
 const isTag = Schema.is(LocaleTag)
-const names = new Intl.DisplayNames(["en"], { type: "language" })
 
-/** Returns a locale with its English name, such as `Austrian German (de-AT)`. */
-export const localeName = (tag: string): string => isTag(tag) ? `${names.of(tag)} (${tag})` : tag
+/** Returns a locale with its name, such as `Austrian German (de-AT)`. */
+export const localeName = (tag: string): string =>
+  isTag(tag) ? `${new Intl.DisplayNames([currentLanguage().tag], { type: "language" }).of(tag)} (${tag})` : tag
 
 /** Returns the locales of a draft, the default locale first. Empty for a template in one locale. */
 export const localesIn = (locale: Template["locale"], { locales = [] }: Draft): ReadonlyArray<string> =>
@@ -46,7 +47,7 @@ const Translation = ({ at, defaultLocale, draft, faults, isOpen, remove, row }: 
   return (
     <details class="translation" name="translation" open={isOpen}>
       <summary>
-        {shown} <span class="muted small">{missing === 0 ? t`complete` : t`${missing} missing`}</span>
+        {shown} <span class="muted small">{missing === 0 ? t`complete` : counted(missing, "missing", "missing")}</span>
       </summary>
       <RowTitle remove={remove}>{shown}</RowTitle>
       <Labelled

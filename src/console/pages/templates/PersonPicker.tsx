@@ -5,7 +5,7 @@ import type { SamplePerson } from "../../../domain/SamplePerson.ts"
 import { SamplePeople } from "../../../templates/SamplePeople.ts"
 import type { Template, Vars } from "../../../domain/Template.ts"
 import type { Fault } from "../../../domain/Errors.ts"
-import { t } from "../../../languages/Language.ts"
+import { t, translated } from "../../../languages/Language.ts"
 import { dateTime } from "../../Format.ts"
 import type { Fields, Visit } from "../../Routes.tsx"
 import type { Sample } from "./Draft.ts"
@@ -70,7 +70,7 @@ const Choices = ({ people: { chosen, recent = [], saved }, zone }: {
     <option value="">{t`The values below`}</option>
     <optgroup label={t`Made up`}>
       {Object.entries(madeUpPeople).map(([id, name]) => (
-        <option key={id} value={`made:${id}`} selected={chosen === `made:${id}`}>{name}</option>
+        <option key={id} value={`made:${id}`} selected={chosen === `made:${id}`}>{translated(name)}</option>
       ))}
     </optgroup>
     {saved.length !== 0 && (

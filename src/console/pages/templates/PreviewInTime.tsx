@@ -2,6 +2,7 @@ import { Context, Duration, Effect } from "effect"
 import { ChecksBusy } from "../../../domain/Errors.ts"
 import { t } from "../../../languages/Language.ts"
 import { Note } from "../../components/Note.tsx"
+import { counted } from "../../Format.ts"
 
 // Pages show a preview next to settings, results and variants. They must not depend on the process that renders it, so a
 // preview that is not made in time is replaced by a note.
@@ -35,7 +36,7 @@ export const inTime = <A, E, R>(preview: Effect.Effect<A, E | ChecksBusy, R>) =>
     ))
 
 /** A patience for people, such as `5 seconds`. */
-export const inWords = (patience: Duration.Duration) => `${Duration.toSeconds(patience)} seconds`
+export const inWords = (patience: Duration.Duration) => counted(Duration.toSeconds(patience), "second")
 
 /** Says why there is no preview. `retry` is the address to load again. */
 export const NotPreviewedNote = ({ reason, retry }: NotPreviewed & { readonly retry: string | undefined }) => (

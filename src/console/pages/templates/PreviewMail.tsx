@@ -2,10 +2,10 @@ import type { ContentFinding } from "../../../delivery/ContentFinding.ts"
 import type { MailPreview } from "../../../delivery/MailPreviews.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { RenderedFormats } from "../../../domain/Template.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { type ChannelCheck, charactersOf } from "../../../rendering/ChannelChecks.ts"
 import { Badge } from "../../components/Badge.tsx"
-import { counted } from "../../Format.ts"
+import { counted, firstOf } from "../../Format.ts"
 import { plainFont } from "../../RawRoutes.tsx"
 import type { PreviewLook } from "./Draft.ts"
 
@@ -19,7 +19,7 @@ const Length = ({ of, text }: { readonly of: keyof typeof shownLengths; readonly
   return (
     <li>
       {of === "subject" ? t`Subject` : t`Preheader`}: {counted(length, "character")}
-      {length > shownLengths[of] ? t` (most inboxes cut after about ${shownLengths[of]})` : ""}
+      {length > shownLengths[of] && ` ${t`(most inboxes cut after about ${shownLengths[of]})`}`}
     </li>
   )
 }
@@ -79,7 +79,7 @@ const Html = ({ blocksOf, dir, html, look: { colors, width } }: {
             sandbox={blocksOf === undefined ? "" : "allow-same-origin"}
             data-blocks-of={blocksOf}
             srcdoc={`${html}${plainFont}${directed(dir)}${isInverted ? inverted : ""}`}
-            title={t`Message, ${width} pixels wide, ${colors}`}
+            title={isDark ? t`Message, ${width} pixels wide, dark` : t`Message, ${width} pixels wide, light`}
           >
           </iframe>
         </div>
@@ -88,7 +88,7 @@ const Html = ({ blocksOf, dir, html, look: { colors, width } }: {
   )
 }
 
-const words = { ok: "ok", warn: "check", wrong: "fix" } as const
+const words = { ok: english("ok"), warn: english("check"), wrong: english("fix") } as const
 const kinds = { ok: "good", warn: "warn", wrong: "bad" } as const
 const names: { readonly [check in ContentFinding["check"]]: string } = {
   subject: english("Subject"),
@@ -100,6 +100,10 @@ const names: { readonly [check in ContentFinding["check"]]: string } = {
   wording: english("Wording"),
   placeholders: english("Placeholders"),
 }
+
+const StatusBadge = ({ status }: { readonly status: keyof typeof words }) => (
+  <Badge kind={kinds[status]}>{translated(words[status])}</Badge>
+)
 
 /** The message as an e-mail: its inbox line, its HTML or plain text, and the checks of its content. */
 export const MailCard = ({ blocksOf, dir, look, mail, missing }: {
@@ -124,19 +128,14 @@ export const MailCard = ({ blocksOf, dir, look, mail, missing }: {
       <ul class="finding-list">
         {mail.findings.map(({ check, detail, status }) => (
           <li>
-            <Badge kind={kinds[status]}>{words[status]}</Badge> <b>{names[check]}</b> {detail}
+            <StatusBadge status={status} /> <b>{translated(names[check])}</b> {detail}
           </li>
         ))}
         <li>
-          <Badge kind={kinds[missing.length === 0 ? "ok" : "warn"]}>
-            {words[missing.length === 0 ? "ok" : "warn"]}
-          </Badge>{" "}
-          <b>{t`Values`}</b>{" "}
+          <StatusBadge status={missing.length === 0 ? "ok" : "warn"} /> <b>{t`Values`}</b>{" "}
           {missing.length === 0
             ? t`Every field has a value.`
-            : t`No value for ${missing.slice(0, 10).join(", ")}${
-              missing.length > 10 ? t` and ${missing.length - 10} more` : ""
-            }. The message shows where.`}
+            : t`No value for ${firstOf(missing, 10)}. The message shows where.`}
         </li>
       </ul>
     </section>
@@ -169,7 +168,7 @@ export const ChannelLengths = ({ checks }: { readonly checks: ReadonlyArray<Chan
       <ul class="finding-list">
         {checks.map(({ detail, status, variable }) => (
           <li>
-            <Badge kind={kinds[status]}>{words[status]}</Badge> <b>{variable}</b> {detail}
+            <StatusBadge status={status} /> <b>{variable}</b> {detail}
           </li>
         ))}
       </ul>

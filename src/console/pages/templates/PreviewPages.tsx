@@ -154,7 +154,7 @@ const rendered = Effect.fnUntraced(
 
 /** A message in place of one that was not rendered. */
 const notRendered = (reason: string): string =>
-  `<p style="font:14px sans-serif">Not rendered: ${reason.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</p>`
+  `<p style="font:14px sans-serif">${t`Not rendered: ${reason.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}`}</p>`
 
 /** The e-mail made of the variables, or the reason why it cannot be shown. */
 const mailOf = (org: Organization, template: string, content: Pick<Message, "formats" | "vars">) =>
@@ -311,7 +311,8 @@ export const layer = pages(({ route }) => [
           }),
         )
         if (rendered instanceof NotPreviewed) {
-          return message(t`${notRendered(rendered.reason)}<p style="font:14px sans-serif"><a href="">Try again</a></p>`)
+          const retry = `<p style="font:14px sans-serif"><a href="">${t`Try again`}</a></p>`
+          return message(notRendered(rendered.reason) + retry)
         }
         const [shown] = rendered
         return message(

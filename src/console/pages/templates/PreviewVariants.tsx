@@ -4,7 +4,8 @@ import type { Attributes } from "../../../domain/Attributes.ts"
 import { t } from "../../../languages/Language.ts"
 import { Budget } from "../../../rendering/Budget.ts"
 import { LimitReached } from "../../../rendering/LimitReached.ts"
-import { type TemplateView, whyNotEligible } from "../../../templates/TemplateCache.ts"
+import type { TemplateView } from "../../../templates/TemplateCache.ts"
+import { conditionText } from "./Draft.ts"
 import { inTime, NotPreviewed } from "./PreviewInTime.tsx"
 import { Badge } from "../../components/Badge.tsx"
 
@@ -26,9 +27,16 @@ interface VariantMatch {
 }
 
 /** The reason why a variant is not for these attributes at this time; undefined when it is. */
-const reasonOf = (variant: TemplateView["variants"][number], attrs: Attributes, now: number): string | undefined => {
+const reasonOf = (
+  { active, audience, calendar }: TemplateView["variants"][number],
+  attrs: Attributes,
+  now: number,
+): string | undefined => {
+  if (!active) return t`not active`
   try {
-    return whyNotEligible(variant, attrs, now, new Budget())
+    const condition = audience.failing(attrs, new Budget())
+    if (condition !== undefined) return t`not in its audience: ${conditionText(condition)}`
+    return calendar.holds(now) ? undefined : t`out of season`
   } catch (error) {
     if (error instanceof LimitReached) return t`its audience takes too long to check`
     throw error

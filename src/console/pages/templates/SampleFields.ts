@@ -1,9 +1,8 @@
 import type { Vars } from "../../../domain/Template.ts"
-import { english } from "../../../languages/Language.ts"
 
 const examples: ReadonlyArray<readonly [RegExp, unknown]> = [
-  [/(^|_)(first_?name|name|user|customer)$/i, english("Ann")],
-  [/(^|_)last_?name$/i, english("Arbor")],
+  [/(^|_)(first_?name|name|user|customer)$/i, "Ann"],
+  [/(^|_)last_?name$/i, "Arbor"],
   [/e?mail$/i, "ann@example.com"],
   [/(url|link|href)$/i, "https://example.com/"],
   [/(image|img|photo|picture|logo)$/i, "https://example.com/picture.png"],
@@ -11,8 +10,8 @@ const examples: ReadonlyArray<readonly [RegExp, unknown]> = [
   [/(price|total|amount|sum|cost|discount|value)$/i, 49.9],
   [/(quantity|count|number|points|days|hours|age|stock|percent)$/i, 3],
   [/(date|_at|_on|time|until|deadline)$/i, "2026-11-15"],
-  [/city$/i, english("Berlin")],
-  [/country$/i, english("Germany")],
+  [/city$/i, "Berlin"],
+  [/country$/i, "Germany"],
 ]
 
 /** Examples by the first of these filters, for names that say nothing. A filter of numbers needs a number. */

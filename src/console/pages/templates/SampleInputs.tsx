@@ -184,9 +184,8 @@ export const madeUpPeople = {
   long: english("Long and foreign values"),
 } as const
 
-const longText = english(
-  "Maximiliane-Friederike Donaudampfschifffahrtsgesellschaftskapitän Οικονόμου عبد الرحمن 李小龍 “O'Neill & <Söhne>”",
-)
+const longText =
+  "Maximiliane-Friederike Donaudampfschifffahrtsgesellschaftskapitän Οικονόμου عبد الرحمن 李小龍 “O'Neill & <Söhne>”"
 
 /** Returns an example with long and foreign texts, large numbers and long lists. Addresses and dates stay readable. */
 const lengthened = (example: unknown): unknown =>

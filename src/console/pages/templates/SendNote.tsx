@@ -26,7 +26,7 @@ const warningsOf = (
 export const draftWarning = (connections: Connections["Service"], org: string, draft: Draft): string =>
   draft.base === "" && draft.variables.every(({ source }) => source.trim() === "")
     ? ""
-    : warningsOf(connections, org, [rendered({ name: draft.name.trim() || "without a name", ...sourcesOf(draft) })])
+    : warningsOf(connections, org, [rendered({ name: draft.name.trim() || t`without a name`, ...sourcesOf(draft) })])
 
 /** The warning about active variants that Deliver cannot send. Empty if Deliver can send all of them. */
 export const templateWarning = (

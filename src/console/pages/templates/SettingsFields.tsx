@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact"
 import type { Member } from "../../../accounts/Account.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { percentText, shareOf } from "../../FieldShare.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
@@ -15,7 +15,7 @@ import { localeFields, localeInput, LocaleSettings } from "./LocaleSettings.tsx"
 
 /** Labels of the settings of a template, by field. */
 export const settingsLabels = {
-  name: "Name",
+  name: english("Name"),
   objective: english("Goal"),
   click: english("Weight of a click"),
   open: english("Weight of an open"),
@@ -185,7 +185,7 @@ const WeightFields = ({ field }: { readonly field: FieldOf }) => (
         is the value of conversions, for each decision up to the revenue cap`}
     </legend>
     {weights.map((name) => (
-      <Field key={name} {...field(name)} label={weightNames[name]} type="number" required={false} />
+      <Field key={name} {...field(name)} label={translated(weightNames[name])} type="number" required={false} />
     ))}
   </fieldset>
 )
@@ -228,7 +228,7 @@ const Box = ({ fields, hint, name, text, value, ...common }: ReturnType<FieldOf>
 
 const LinkDomains = ({ domains, value }: { readonly domains: ReadonlyArray<Fault>; readonly value: string }) => (
   <div class="field">
-    <label for="link_domains">{settingsLabels.link_domains}</label>
+    <label for="link_domains">{translated(settingsLabels.link_domains)}</label>
     <p class="hint" id="link_domains-hint">
       {t`Links to these hosts and their subdomains carry the tracking id. One host per line, such as
         shop.example.`}
@@ -238,7 +238,7 @@ const LinkDomains = ({ domains, value }: { readonly domains: ReadonlyArray<Fault
       name="link_domains"
       rows={3}
       spellcheck={false}
-      aria-describedby={domains.length === 0 ? "link_domains-hint" : t`link_domains-hint link_domains-error`}
+      aria-describedby={domains.length === 0 ? "link_domains-hint" : "link_domains-hint link_domains-error"}
       {...(domains.length === 0 ? {} : { "aria-invalid": "true" as const })}
     >
       {value}
@@ -298,7 +298,7 @@ export const SettingsFields = ({ basic, children, faults, fields, isFolded = fal
   const domains = faults.filter(({ pointer }) => pointer.startsWith("/link_domains"))
   const field: FieldOf = (name, initial = "") => ({
     name,
-    label: settingsLabels[name],
+    label: translated(settingsLabels[name]),
     value: fields[name] ?? initial,
     faults,
   })

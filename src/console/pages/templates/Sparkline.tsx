@@ -4,12 +4,8 @@ import { counted } from "../../Format.ts"
 const step = 8
 const height = 28
 
-/** Numbers day by day as small bars; who cannot see them reads them. */
-export const Sparkline = ({ days, what }: {
-  /** Oldest first, the last one is today. */
-  readonly days: ReadonlyArray<number>
-  readonly what: string
-}) => {
+/** Sends day by day as small bars; who cannot see them reads them. `days`: oldest first, the last one is today. */
+export const Sparkline = ({ days }: { readonly days: ReadonlyArray<number> }) => {
   const most = Math.max(1, ...days)
   const total = days.reduce((sum, count) => sum + count, 0)
   return (
@@ -30,7 +26,7 @@ export const Sparkline = ({ days, what }: {
         })}
       </svg>
       <span class="sub">
-        {total === 0 ? t`no ${what}s` : counted(total, what)}
+        {total === 0 ? t`no sends` : counted(total, "send")}
         <span class="visually-hidden">{t`in ${days.length} days, by day, oldest first: ${days.join(", ")}`}</span>
       </span>
     </span>

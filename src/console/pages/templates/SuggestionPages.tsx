@@ -14,7 +14,7 @@ import { PostButton } from "../../components/Form.tsx"
 import { inputForm } from "../../components/InputForm.tsx"
 import { Note } from "../../components/Note.tsx"
 import { Time } from "../../components/Time.tsx"
-import { counted } from "../../Format.ts"
+import { count, counted, firstOf } from "../../Format.ts"
 import { ifFilled, text } from "../../FormReaders.ts"
 import { pages } from "../../Pages.ts"
 import type { Fields, Visit } from "../../Routes.tsx"
@@ -45,9 +45,7 @@ const FormatHint = ({ parts, template: { variants } }: {
   return unmarked.length === 0 ? null : (
     <Note kind="warn">
       <p>
-        {t`These texts contain HTML, and their format is text: ${unmarked.slice(0, 5).join(", ")}${
-          unmarked.length > 5 && t` and ${unmarked.length - 5} more`
-        }.`}
+        {t`These texts contain HTML, and their format is text: ${firstOf(unmarked, 5)}.`}
       </p>
       <p>{t`Set their format in the editor. Otherwise drafts with HTML are dropped.`}</p>
     </Note>
@@ -140,9 +138,9 @@ const Draft = ({ draft, parts, visit }: {
 const costText = ({ cost, input_tokens: input, output_tokens: output }: SuggestionRun): string =>
   input === null || output === null
     ? t`The endpoint reports no tokens.`
-    : t`${input.toLocaleString("en")} input tokens and ${output.toLocaleString("en")} output tokens${
-      cost === null ? "" : `, ${cost.amount} ${cost.currency}`
-    }.`
+    : cost === null
+    ? t`${count(input)} input tokens and ${count(output)} output tokens.`
+    : t`${count(input)} input tokens and ${count(output)} output tokens, ${cost.amount} ${cost.currency}.`
 
 /** The result of a request: its cost, and why drafts were dropped. */
 const RunNote = ({ run }: { readonly run: SuggestionRun }) => (
@@ -150,11 +148,11 @@ const RunNote = ({ run }: { readonly run: SuggestionRun }) => (
     <p>
       {run.drafts.length === 0
         ? t`No draft passed the checks.`
-        : t`${counted(run.drafts.length, "draft")} passed the checks.`} {costText(run)}
+        : counted(run.drafts.length, "draft passed the checks.", "drafts passed the checks.")} {costText(run)}
     </p>
     {run.dropped.length > 0 && (
       <details class="why" open={run.drafts.length === 0}>
-        <summary>{t`${counted(run.dropped.length, "draft")} dropped`}</summary>
+        <summary>{counted(run.dropped.length, "draft dropped", "drafts dropped")}</summary>
         <ul>
           {run.dropped.map(({ name, reasons }) => (
             <li dir="auto">
@@ -195,7 +193,7 @@ const show = Effect.fnUntraced(function* (
       ("run" in outcome ? <RunNote run={outcome.run} /> : <Note kind="bad" live>{outcome.failure}</Note>),
     drafts.length > 0 && (
       <section class="stack" aria-label={t`Drafts`}>
-        <h2>{t`${counted(drafts.length, "draft")} to decide`}</h2>
+        <h2>{counted(drafts.length, "draft to decide", "drafts to decide")}</h2>
         <ul class="variants">
           {drafts.map((draft) => <Draft key={draft.id} draft={draft} parts={parts} visit={visit} />)}
         </ul>

@@ -34,7 +34,7 @@ const create = (visit: Visit, fields: Fields = firstFields(visit), faults: Reado
       back: { href: listPath(visit.org.slug), label: t`Templates` },
       lead: t`Variants come next.`,
     },
-    <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />,
+    <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: t`Id` }} />,
     <Card>
       <Form submit={t`Create template`} action={createPath(visit.org.slug)}>
         <SettingsFields

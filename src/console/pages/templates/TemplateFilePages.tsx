@@ -9,7 +9,7 @@ import { isCopyCsv } from "../../../templates/CopyCsv.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
 import { type Imported, TemplateImports } from "../../../templates/TemplateImports.ts"
 import { snippetsForFile } from "../../../domain/Snippet.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { t } from "../../../languages/Language.ts"
 import { Snippets } from "../../../templates/Snippets.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { withWarnings } from "../../../store/WarningTrail.ts"
@@ -65,7 +65,7 @@ const shownFaults = 100
 /** A fault's line travels in its pointer: `/text/12/3` is line 12, column 3. */
 const pointerAt = (line: number, column: number) => `/text/${line}/${column}`
 
-const example = english(`templates:
+const example = `templates:
   - id: welcome
     name: Welcome
     variants:
@@ -73,7 +73,7 @@ const example = english(`templates:
         vars:
           subject: "Good to see you, {{ first_name | default: 'friend' }}"
           body: <p>Hello</p>
-        formats: {body: html}`)
+        formats: {body: html}`
 
 const importFields = formFields({ text: lines, edit: checked, preview: checked })
 
@@ -181,12 +181,18 @@ const previewOf = (
     },
     warningCard(warnings),
     changes.slice(0, shownTemplates).map(({ outcome, template_id, ...difference }) => (
-      <Card title={`${outcome === "created" ? t`Create` : t`Change`} ${template_id}`}>
+      <Card title={outcome === "created" ? t`Create ${template_id}` : t`Change ${template_id}`}>
         <DifferenceView changes={difference} />
       </Card>
     )),
     changes.length > shownTemplates && (
-      <Note>{t`${counted(changes.length - shownTemplates, "more template")} will be created or changed.`}</Note>
+      <Note>
+        {counted(
+          changes.length - shownTemplates,
+          "more template will be created or changed.",
+          "more templates will be created or changed.",
+        )}
+      </Note>
     ),
     <Card>
       <Form action={importPath(org.slug)}>
@@ -251,7 +257,7 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
           {done.snippets.map(({ id, proposed }) => (
             <li>
               <a href={`/console/o/${org.slug}/snippets/${id}`}>{id}</a>
-              {proposed && t` waits for approval`}
+              {proposed && ` ${t`waits for approval`}`}
             </li>
           ))}
         </ul>

@@ -27,10 +27,15 @@ import { BatchBar, type BatchName, Nothing, shownAt, TemplateTable } from "./Tem
 
 const pageSize = 20
 
-const captionOf = ({ all, listQuery, found }: TemplatesPage, kind: string): string =>
-  !isNarrowed(listQuery)
-    ? counted(all, kind)
-    : `${counted(found, kind)}${listQuery.search === "" ? t` of ${count(all)}` : t` with “${listQuery.search}”`}`
+const captionOf = ({ all, listQuery, found }: TemplatesPage, which: "archived" | "in-use"): string => {
+  const number = isNarrowed(listQuery) ? found : all
+  const shown = which === "archived" ? counted(number, "archived template") : counted(number, "template")
+  return !isNarrowed(listQuery)
+    ? shown
+    : listQuery.search === ""
+    ? t`${shown} of ${count(all)}`
+    : t`${shown} with “${listQuery.search}”`
+}
 
 const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
   const { can, org, query } = visit
@@ -111,7 +116,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
             <TemplateTable
               all={all}
               back={back}
-              caption={captionOf(page, which === "archived" ? t`archived template` : "template")}
+              caption={captionOf(page, which)}
               more={more}
               page={page}
               unpublished={unpublished}

@@ -4,7 +4,7 @@ import type { TemplatesPage } from "../../../api/templates/TemplateListing.ts"
 import { type ListedTemplate, stateOf } from "../../../api/templates/TemplateListShape.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { queryOf } from "../../../domain/List.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -13,7 +13,7 @@ import { sortHeading } from "../../components/ListParts.tsx"
 import { MenuLink, MenuPost, RowMenu } from "../../components/RowMenu.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { count, counted } from "../../Format.ts"
+import { counted } from "../../Format.ts"
 import type { Visit } from "../../Routes.tsx"
 import { importPath, listPath, templatePath } from "./Paths.ts"
 import { Sparkline } from "./Sparkline.tsx"
@@ -56,15 +56,13 @@ const State = ({ org, template, unpublished: { drafts, waiting } }: {
       {badges[stateOf(template)]}
       {waiting.has(id) && (
         <a class="sub" href={`/console/o/${org}/reviews`}>
-          {t`${counted(waiting.get(id)!, "change")} waiting for approval`}
+          {counted(waiting.get(id)!, "change waiting for approval", "changes waiting for approval")}
         </a>
       )}
       {drafts.has(id) && <a class="sub" href={templatePath(org, id)}>{counted(drafts.get(id)!, "draft")}</a>}
       {failing.length !== 0 && (
         <a class="sub failed" href={`${templatePath(org, id)}/variants/${encodeURIComponent(failing[0]!)}`}>
-          {failing.length === 1
-            ? t`1 variant cannot be rendered`
-            : t`${count(failing.length)} variants cannot be rendered`}
+          {counted(failing.length, "variant cannot be rendered", "variants cannot be rendered")}
         </a>
       )}
       {failed !== 0 && (
@@ -72,14 +70,16 @@ const State = ({ org, template, unpublished: { drafts, waiting } }: {
           class="sub failed"
           href={`/console/o/${org}/deliveries?${new URLSearchParams({ state: "failed", template_id: id })}`}
         >
-          {t`${counted(failed, "failed message")} in 24 hours`}
+          {counted(failed, "failed message in 24 hours", "failed messages in 24 hours")}
         </a>
       )}
       {repeatedIds !== 0 && (
         <a class="sub failed" href={templatePath(org, id)}>{counted(repeatedIds, "repeated tracking id")}</a>
       )}
       {unfilled !== 0 && (
-        <a class="sub failed" href={templatePath(org, id)}>{t`${counted(unfilled, "request")} with placeholders`}</a>
+        <a class="sub failed" href={templatePath(org, id)}>
+          {counted(unfilled, "request with placeholders", "requests with placeholders")}
+        </a>
       )}
     </>
   )
@@ -134,7 +134,7 @@ export const TemplateMenu = ({ back, isPage = false, template, visit: { can, org
   const { active, id, isArchived, name, variants } = template
   const here = templatePath(org.slug, id)
   const change = (what: keyof typeof batchWords) => (
-    <MenuPost to={batchPath(org.slug, what)} fields={{ id, back }}>{batchWords[what]}</MenuPost>
+    <MenuPost to={batchPath(org.slug, what)} fields={{ id, back }}>{translated(batchWords[what])}</MenuPost>
   )
   const link = (path: string, label: string) => <MenuLink href={`${here}/${path}`}>{label}</MenuLink>
   return (
@@ -207,7 +207,7 @@ export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
       <span class="small muted">{t`Chosen templates:`}</span>
       {(which === "archived" ? ["restore"] as const : ["activate", "deactivate", "archive"] as const).map((what) => (
         <button type="submit" class="button compact" formAction={batchPath(org.slug, what)}>
-          {batchWords[what]}
+          {translated(batchWords[what])}
         </button>
       ))}
       <TagsAndOwner members={members} org={org.slug} tags={page.shape.filters["tag"]!.options} />
@@ -239,7 +239,7 @@ export const TemplateTable = ({ all, back, caption, more, page, unpublished, vis
         sorted("goal"),
         sorted("owner"),
         sorted("changed"),
-        "[Actions]",
+        `[${t`Actions`}]`,
       ]}
       rows={page.rows.map((template) => [
         <>
@@ -261,7 +261,7 @@ export const TemplateTable = ({ all, back, caption, more, page, unpublished, vis
         </>,
         { kind: "nowrap", content: <State org={org.slug} template={template} unpublished={unpublished} /> },
         { content: <Winner org={org.slug} template={template} />, label: t`Winner` },
-        { kind: "nowrap wide", content: <Sparkline days={template.days} what="send" /> },
+        { kind: "nowrap wide", content: <Sparkline days={template.days} /> },
         { content: objectiveText(template.objective), label: t`Goal`, kind: "wide" },
         { content: <Owner template={template} />, label: t`Owner` },
         { kind: "nowrap wide", content: <Time at={template.updatedAt} zone={org.time_zone} /> },

@@ -103,7 +103,7 @@ const actions = (visit: Visit, template: Template, at: number) => {
   const { active, name } = variant
   return (
     <div class="buttons">
-      <a class="button compact" href={base} aria-label={`${can("updateVariant") ? t`Edit` : t`Open`} ${name}`}>
+      <a class="button compact" href={base} aria-label={can("updateVariant") ? t`Edit ${name}` : t`Open ${name}`}>
         {can("updateVariant") ? t`Edit` : t`Open`}
       </a>
       {can("updateVariant") && (
@@ -111,7 +111,7 @@ const actions = (visit: Visit, template: Template, at: number) => {
           to={`${base}/state`}
           fields={{ active: active ? "false" : "true" }}
           kind="compact"
-          label={`${active ? t`Deactivate` : t`Activate`} ${name}`}
+          label={active ? t`Deactivate ${name}` : t`Activate ${name}`}
         >
           {active ? t`Deactivate` : t`Activate`}
         </PostButton>
@@ -170,7 +170,7 @@ const Facts = ({ days, org, template }: {
       <div>
         <dt>{t`Sends, ${trafficDays} days`}</dt>
         <dd>
-          <Sparkline days={days} what="send" />
+          <Sparkline days={days} />
         </dd>
       </div>
       <div>
@@ -223,7 +223,7 @@ const SampleForm = ({ fieldsParameter, fieldsText, here, isFaulty }: {
           class="mono"
           rows={8}
           spellcheck={false}
-          aria-describedby={isFaulty ? t`fields-hint fields-error` : "fields-hint"}
+          aria-describedby={isFaulty ? "fields-hint fields-error" : "fields-hint"}
           {...(isFaulty ? { "aria-invalid": "true" as const } : {})}
         >
           {isFaulty ? fieldsParameter : fieldsText}
@@ -278,9 +278,9 @@ const WaitingNote = ({ members, visit, waiting }: {
             <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>
               {author === authorOf(visit.actor)
                 ? t`Your change waits for approval`
-                : t`${kind === "deleted" ? t`Deletion` : t`A change`} by ${
-                  nameOfAuthor(author, members)
-                } waits for approval`}
+                : kind === "deleted"
+                ? t`Deletion by ${nameOfAuthor(author, members)} waits for approval`
+                : t`A change by ${nameOfAuthor(author, members)} waits for approval`}
             </a>
           )}. This page shows the live version.`}
         </p>
@@ -391,9 +391,8 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
       back: { href: listPath(org.slug), label: t`Templates` },
       lead: (
         <>
-          {t`Template ID: ${<code>{template.id}</code>}${
-            can("updateTemplate") && <Rename faults={faults} here={here} name={template.name} />
-          }`}
+          {t`Template ID: ${<code>{template.id}</code>}`}
+          {can("updateTemplate") && <Rename faults={faults} here={here} name={template.name} />}
         </>
       ),
       actions: (

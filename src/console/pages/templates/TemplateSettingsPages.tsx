@@ -169,6 +169,7 @@ const confirmArchive = Effect.fnUntraced(function* (visit: Visit) {
 const confirm = Effect.fnUntraced(function* (visit: Visit) {
   const { archived_at: archivedAt, name, variants } = yield* get(visit)
   const active = variants.filter(({ active }) => active).length
+  const exportIt = <a href={`${home(visit)}/export`}>{t`Export it first`}</a>
   return askFirst({
     title: t`Delete a template`,
     question: t`Delete ${name}?`,
@@ -182,15 +183,13 @@ const confirm = Effect.fnUntraced(function* (visit: Visit) {
           } cannot be restored. Requests for it are answered 404. Past sends
             are kept.`}
         </p>
-        {active !== 0 && <p>{t`${counted(active, "variant is", "variants are")} active.`}</p>}
+        {active !== 0 && <p>{counted(active, "variant is active.", "variants are active.")}</p>}
         <p class="muted">
-          {t`${<a href={`${home(visit)}/export`}>{t`Export it first`}</a>} to be able to import it again${
-            archivedAt === null && (
-              <>
-                {t`${t`, or `}${<a href={`${home(visit)}/archive`}>{t`archive it`}</a>} instead`}
-              </>
-            )
-          }.`}
+          {archivedAt === null
+            ? t`${exportIt} to be able to import it again, or ${(
+              <a href={`${home(visit)}/archive`}>{t`archive it`}</a>
+            )} instead.`
+            : t`${exportIt} to be able to import it again.`}
         </p>
       </>
     ),

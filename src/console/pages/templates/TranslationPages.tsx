@@ -96,7 +96,7 @@ const exportCard = (visit: Visit, template: Template) => (
           name="locales"
           type="text"
           value={visit.query.get("locales") ?? localesOfTemplate(template).join(", ")}
-          placeholder={t`de, fr`}
+          placeholder="de, fr"
           required
         />
       </div>

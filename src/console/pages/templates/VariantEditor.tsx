@@ -23,7 +23,12 @@ import { Condition, content, type PartVariables, rowsOf, Season, Variable, varia
 
 /** Labels of the controls for the summary of faults. */
 export const labelsOf = (draft: Draft, parts: PartVariables): Record<string, string> => {
-  const labels: Record<string, string> = { name: "Name", id: "Id", components: t`Made of`, test_to: t`Send a test to` }
+  const labels: Record<string, string> = {
+    name: t`Name`,
+    id: t`Id`,
+    components: t`Made of`,
+    test_to: t`Send a test to`,
+  }
   labels["convert_from"] = t`Platform`
   labels["person_name"] = t`Name of the person`
   for (const [at, { name }] of draft.variables.entries()) {

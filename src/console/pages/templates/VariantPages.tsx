@@ -62,7 +62,7 @@ const shown = (visit: Visit, of: Template, stored: Variant) =>
       {Object.entries(stored.vars).map(([name, source]) => (
         <div class="stack tight">
           <h3>
-            {name} <Badge>{stored.formats[name] ?? t`text`}</Badge>
+            {name} <Badge>{stored.formats[name] ?? "text"}</Badge>
           </h3>
           <pre tabIndex={0}>{source}</pre>
         </div>
@@ -248,9 +248,8 @@ const deletePage = Effect.fnUntraced(function* (visit: Visit) {
     text: (
       <>
         <p>
-          {t`Its content cannot be restored. Past sends and its results are kept. ${
-            active ? t` It is active: its audience will get the other variants.` : ""
-          }`}
+          {t`Its content cannot be restored. Past sends and its results are kept.`}{" "}
+          {active && t`It is active: its audience will get the other variants.`}
         </p>
         <p class="muted">{t`To keep it for later, deactivate it instead.`}</p>
       </>

@@ -3,7 +3,7 @@ import type { ActiveConnection } from "../../../delivery/Connections.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { ConditionDraft, SeasonDraft, VariableDraft } from "../../../templates/VariantForm.ts"
 import { Format } from "../../../domain/Template.ts"
-import { t } from "../../../languages/Language.ts"
+import { currentLanguage, t, translated } from "../../../languages/Language.ts"
 import { RowMenu } from "../../components/RowMenu.tsx"
 import { operatorWords } from "./Draft.ts"
 import { isAtFault, Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
@@ -24,8 +24,8 @@ export const variableLabel = (
   name: string,
   { body = "body", html, preheader = "preheader", subject = "subject", text }: PartVariables,
 ): string => {
-  const labels = new Map([[text, t`Plain text`], [html, "HTML body"], [body, t`Body`], [preheader, t`Preheader`]])
-  return labels.set(subject, "Subject").get(name) ?? name
+  const labels = new Map([[text, t`Plain text`], [html, t`HTML body`], [body, t`Body`], [preheader, t`Preheader`]])
+  return labels.set(subject, t`Subject`).get(name) ?? name
 }
 
 /** The fields of a variable. */
@@ -57,7 +57,7 @@ export const Variable = ({ at, faults, images, parts, remove, row }: {
         class="variable-settings"
         open={row.name.trim() === "" || isAtFault(faults, `${id}_name`) || isAtFault(faults, `${id}_format`)}
       >
-        <summary>{t`Name and format (${row.format === "" ? t`text` : row.format})`}</summary>
+        <summary>{t`Name and format (${row.format || "text"})`}</summary>
         <div class="row-head">
           <Labelled id={`${id}_name`} label={t`Variable`} faults={faults}>
             <input
@@ -66,7 +66,7 @@ export const Variable = ({ at, faults, images, parts, remove, row }: {
               value={row.name}
               autocomplete="off"
               spellcheck={false}
-              placeholder={t`subject`}
+              placeholder="subject"
               {...tied(faults, `${id}_name`)}
             />
           </Labelled>
@@ -96,11 +96,11 @@ export const Variable = ({ at, faults, images, parts, remove, row }: {
           {content(row.source)}
         </textarea>
       </Labelled>
-      {shown === "Body" && row.format !== "mjml" && row.source !== "" && (
+      {name === (parts.body ?? "body") && row.format !== "mjml" && row.source !== "" && (
         <p class="hint">
-          {t`${
-            row.format === "html" ? t`HTML` : t`Text`
-          } is written as it is. For blocks without code, begin a new variant with a layout.`}
+          {row.format === "html"
+            ? t`HTML is written as it is. For blocks without code, begin a new variant with a layout.`
+            : t`Text is written as it is. For blocks without code, begin a new variant with a layout.`}
         </p>
       )}
       {(row.format === "html" || row.format === "mjml") && (
@@ -131,7 +131,7 @@ export const Condition = ({ at, faults, remove, row }: {
             value={row.attribute}
             autocomplete="off"
             spellcheck={false}
-            placeholder={t`tier`}
+            placeholder="tier"
             list="attribute-names"
             {...tied(faults, `${id}_attribute`)}
           />
@@ -139,7 +139,7 @@ export const Condition = ({ at, faults, remove, row }: {
         <Labelled id={`${id}_op`} label={t`Comparison`} faults={faults}>
           <select {...tied(faults, `${id}_op`)}>
             {Object.entries(operatorWords).map(([op, word]) => (
-              <option value={op} selected={op === row.op}>{word}</option>
+              <option value={op} selected={op === row.op}>{translated(word)}</option>
             ))}
           </select>
         </Labelled>
@@ -197,10 +197,10 @@ const HourSelect = ({ faults, from, id, label, to, value }: {
 
 const twoDigits = (value: number) => String(value).padStart(2, "0")
 
-const monthNames = Array.from(
-  { length: 12 },
-  (_, month) => new Intl.DateTimeFormat("en-GB", { month: "long", timeZone: "UTC" }).format(Date.UTC(2026, month)),
-)
+const monthNames = (): ReadonlyArray<string> => {
+  const { format } = new Intl.DateTimeFormat(currentLanguage().locale, { month: "long", timeZone: "UTC" })
+  return Array.from({ length: 12 }, (_, month) => format(Date.UTC(2026, month)))
+}
 
 /** A day of the year: a day and a month, which the form sends under one name. `value`: as `MM-DD`. */
 const YearDay = ({ faults, id, label, value }: {
@@ -222,7 +222,7 @@ const YearDay = ({ faults, id, label, value }: {
         </select>
         <select {...tie} aria-label={t`${label}: month`}>
           <option value="">{t`month`}</option>
-          {monthNames.map((name, index) => (
+          {monthNames().map((name, index) => (
             <option value={twoDigits(index + 1)} selected={twoDigits(index + 1) === month}>{name}</option>
           ))}
         </select>
@@ -275,7 +275,7 @@ export const Season = ({ at, faults, remove, row }: {
           {Object.entries(dayNames).map(([day, name]) => (
             <label>
               <input type="checkbox" name={`${id}_days`} value={day} checked={row.days.includes(day)} />
-              {name}
+              {translated(name)}
             </label>
           ))}
         </div>

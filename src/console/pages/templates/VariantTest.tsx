@@ -12,7 +12,7 @@ import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { validateAddress } from "../../../text/Email.ts"
 import type { TestGroup } from "../../../domain/TestGroup.ts"
 import { t } from "../../../languages/Language.ts"
-import { counted } from "../../Format.ts"
+import { counted, firstOf } from "../../Format.ts"
 import { Note } from "../../components/Note.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { type Draft, sourcesOf } from "../../../templates/VariantForm.ts"
@@ -128,10 +128,7 @@ export const sendTest = Effect.fnUntraced(function* (
 })
 
 /** Addresses of a note; more than six are counted. */
-const named = (sent: ReadonlyArray<TestSent>): string =>
-  sent.length > 6
-    ? t`${sent.slice(0, 5).map(({ to }) => to).join(", ")} and ${sent.length - 5} more`
-    : sent.map(({ to }) => to).join(", ")
+const named = (sent: ReadonlyArray<TestSent>): string => firstOf(sent.map(({ to }) => to), sent.length > 6 ? 5 : 6)
 
 /** The results of a test. */
 export const TestNote = ({ sent }: { readonly sent: ReadonlyArray<TestSent> }) => {

@@ -39,10 +39,9 @@ const listPage = Effect.fnUntraced(function* (visit: Visit) {
     (limit) => versions.list(visit.org.slug, of.id, stored.id, { before, limit }),
     // A proposed variant has no versions yet.
   ).pipe(Effect.catchTag("VariantNotFound", () => Effect.succeed({ next: null, page: [] })))
-  const title = `${stored.name} · Versions`
   return view(
     {
-      title,
+      title: t`${stored.name} · Versions`,
       back: { href: path, label: stored.name },
       lead: t`The content after each change, the latest ${counted(keptVersions, "version")}.`,
     },
@@ -101,7 +100,9 @@ const versionPage = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyA
       title={isSame ? t`Restoring it changes nothing` : t`Restoring it makes these changes`}
       lead={isSame
         ? t`The variant has this content.`
-        : t`From the variant as it is now. It stays ${stored.active ? "active" : "inactive"}.`}
+        : stored.active
+        ? t`From the variant as it is now. It stays active.`
+        : t`From the variant as it is now. It stays inactive.`}
     >
       {!isSame && <DifferenceView changes={changes} />}
       <div class="buttons">
