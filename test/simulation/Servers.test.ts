@@ -10,7 +10,15 @@ describe("the simulation of database servers", () => {
     const { disk, "limit of the key": key, "processors of the database": processors } = at(1)
     assert.strictEqual(key, 10_000)
     assert.closeTo(processors, 0.7 * 8e6 / (40 + 1.35 * 200), 1e-6)
-    assert.closeTo(disk, 0.7 * 4e12 / (1370 * 400 + 296 * 30) / 86_400 * 10, 1e-6)
+    assert.closeTo(disk, 0.7 * 4e12 / (1320 * 400 + 296 * 30) / 86_400 * 10, 1e-6)
+  })
+
+  it("stores a share of the bytes on a file system that compresses", () => {
+    assert.closeTo(
+      at(1, { storedShare: 0.36 }).disk / at(1).disk,
+      (1320 * 400 + 296 * 30) / (0.36 * 1320 * 400 + 296 * 30),
+      1e-9,
+    )
   })
 
   it("gains at most a factor of two by more servers while one organization has half of the traffic", () => {
