@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { execFile, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -7,17 +8,20 @@ import { startSuite } from "../../clients/contract/serve.ts"
 import { isProblem, Parlance, ParlanceUnavailable, verifyWebhook } from "../../clients/typescript/src/index.ts"
 import { publicOperations } from "../../scripts/clients/PublicDocument.ts"
 import { callOf, samplesOf } from "../../scripts/clients/Samples.ts"
-import type { Case, Outcome } from "../../scripts/clients/Suite.ts"
+import type { Case, Exchange, Outcome } from "../../scripts/clients/Suite.ts"
 import { clientFiles } from "../../scripts/writeClients.ts"
+import { problemPages } from "../../src/api/Problems.ts"
 import { version } from "../../src/domain/Version.ts"
+import type { Service } from "../support/service.ts"
 import { python } from "./python.ts"
+import { serviceForClients } from "./serviceForClients.ts"
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, "utf8")
-const cases: ReadonlyArray<Case> = ["operations", "failures"].flatMap((name) =>
-  JSON.parse(read(`clients/contract/${name}.json`))
-)
+const casesOf = (name: string): ReadonlyArray<Case> => JSON.parse(read(`clients/contract/${name}.json`))
+const failures = casesOf("failures")
+const cases = [...casesOf("operations"), ...failures]
 
 const has = (program: string, ...args: ReadonlyArray<string>): boolean => {
   const isThere = spawnSync(program, args).status === 0
@@ -142,6 +146,37 @@ const suite = async (play: (url: string) => Promise<unknown>) => {
   }
 }
 
+/** Statuses that only a service under load answers with. */
+const isOfLoad = (status: number): boolean => status === 429 || status === 503
+
+/** Whether the service gives the answer. A redirect and a page come from a proxy. */
+const isOfService = ({ body, headers = {}, isCut = false }: Exchange["response"]): boolean =>
+  isCut || body !== undefined || headers["content-type"] === "application/x-ndjson"
+
+/** Sends the request of an exchange to a service, and asserts that its response has the form of the answer. */
+const compare = async (service: Service, apiKey: string, { request, response }: Exchange, cursor: string) => {
+  const { body, headers = {}, isCut = false, status } = response
+  const query = new URLSearchParams({ ...request.query, ...(request.query?.cursor === undefined ? {} : { cursor }) })
+  const live = await service.request(`${request.path}?${query}`, {
+    method: request.method,
+    headers: {
+      ...request.headers,
+      ...(status === 401 ? {} : { "x-api-key": apiKey }),
+      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+  })
+  const text = await live.text()
+  assert.strictEqual(live.status, status, text)
+  if (isCut) return cursor
+  for (const name of Object.keys(headers)) assert.isTrue(live.headers.has(name), name)
+  if (body === undefined) return live.headers.get("parlance-cursor")!
+  const json = JSON.parse(text)
+  if (status < 400) assert.containsAllKeys(json, Object.keys(body as Json))
+  else assert.deepStrictEqual(json, body)
+  return json.next_cursor as string
+}
+
 describe("the contract suite", () => {
   it("has a case and three samples for every public operation", () => {
     const samples: Record<string, ReadonlyArray<unknown>> = JSON.parse(read("src/api/openapi/samples.json"))
@@ -150,6 +185,34 @@ describe("the contract suite", () => {
       assert.lengthOf(samples[id]!, 3, id)
     }
   })
+
+  it("has the failures of the service", () => {
+    for (const { response: { body, status } } of failures.flatMap(({ exchanges }) => exchanges)) {
+      if (status < 400) continue
+      const { title, type } = body as Json
+      const page = problemPages.find(({ slug }) => type === `/problems/${slug}`)
+      assert.deepStrictEqual({ status, title }, { status: page?.status, title: page?.title }, String(type))
+    }
+  })
+
+  it.effect("has failures and lists in the form in which the service answers", () =>
+    Effect.gen(function* () {
+      const { service } = yield* serviceForClients
+      yield* Effect.promise(async () => {
+        const variants = [{ id: "a", vars: { subject: "Your cart", body: "<p>Hi</p>" } }]
+        await service.manage("POST", "/organizations/acme/templates", { id: "cart", name: "Cart", variants })
+        const scopes = ["generate", "deliver", "admin"]
+        const { body: { key } } = await service.manage("POST", "/organizations/acme/keys", { name: "all", scopes })
+        for (const { exchanges } of failures) {
+          let cursor = ""
+          for (const exchange of exchanges) {
+            const { response } = exchange
+            if (isOfLoad(response.status) || !isOfService(response)) continue
+            cursor = await compare(service, key, exchange, cursor)
+          }
+        }
+      })
+    }))
 
   it("is written by scripts/writeClients.ts, as are the document of the public operations and the generated clients", () => {
     for (const [path, text] of Object.entries(clientFiles())) {
