@@ -1,31 +1,11 @@
-import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { type OutputChunk, rolldown } from "rolldown"
+import { rolldown } from "rolldown"
+import { licensesOf } from "./Licenses.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 
 /** Modules that open a database. `NoDatabase.ts` takes their place. */
 const database = /\/(BackupCommand|DoctorLocal|InProcess|MigrateCommand|ServeCommand)\.ts$/
-
-/** The folder of the package that a module belongs to. Undefined for a module of this project. */
-const packageOf = (module: string): string | undefined =>
-  /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(module)?.[0]
-
-/** The licences of the packages in a bundle, by name. */
-const licensesOf = ({ modules }: OutputChunk): string => {
-  const folders = new Map<string, string>()
-  for (const [module, { renderedLength }] of Object.entries(modules)) {
-    const folder = renderedLength > 0 ? packageOf(module) : undefined
-    if (folder !== undefined) folders.set(folder.replace(/^.*\/node_modules\//, ""), folder)
-  }
-  return [...folders].sort(([a], [b]) => a < b ? -1 : 1).map(([name, folder]) => {
-    const { license, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
-    const text = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
-    return `${name} ${version}, ${license}\n\n${
-      text === undefined ? "" : readFileSync(join(folder, text), "utf8").trim()
-    }`
-  }).join(`\n\n${"-".repeat(80)}\n\n`)
-}
 
 /** Returns the command line as one module for Node.js 20, with the licences of the packages in it. */
 export const bundleCommandLine = async (
@@ -48,5 +28,5 @@ export const bundleCommandLine = async (
     banner: "#!/usr/bin/env node",
   })
   await bundle.close()
-  return { code: output[0].code, licenses: licensesOf(output[0]) }
+  return { code: output[0].code, licenses: licensesOf([output[0]]) }
 }
