@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { startFlags } from "../../test/support/service.ts"
+import { startEnvironment, startFlags } from "../../test/support/service.ts"
 import { unlimited } from "./unlimited.ts"
 
 // Shared by the benchmarks: processes pinned to cores, load from another process, and processor time per request.
@@ -60,7 +60,10 @@ export const startServer = async (
   ])
   const child = spawn(command!, rest, {
     cwd: folder,
-    env: { ...process.env, PORT: String(port), ...unlimited, ...environment } as Record<string, string>,
+    env: { ...process.env, ...startEnvironment, PORT: String(port), ...unlimited, ...environment } as Record<
+      string,
+      string
+    >,
     stdio: ["ignore", "ignore", "inherit"],
   })
   const ended = new Promise<void>((resolve) => child.on("exit", () => resolve()))

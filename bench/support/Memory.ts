@@ -13,15 +13,25 @@ export const familyOf = (pid: number): ReadonlyArray<number> => {
 }
 
 /**
- * Returns the proportional memory (PSS) of processes. A page that several processes share counts once in total. A
- * process that has ended counts 0. Unit: MiB.
+ * Returns the proportional memory (PSS) of a process: all of it, its own pages, pages of files, and shared memory. A page
+ * that several processes share counts once in total. A process that has ended counts 0. Unit: MiB.
  */
+export const memoryOf = (pid: number) => {
+  let text = ""
+  try {
+    text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")
+  } catch {
+    // The process has ended.
+  }
+  const mebibytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0) / 1024
+  return {
+    all: mebibytes("Pss"),
+    own: mebibytes("Pss_Anon"),
+    files: mebibytes("Pss_File"),
+    shared: mebibytes("Pss_Shmem"),
+  }
+}
+
+/** Returns the proportional memory (PSS) of processes together. Unit: MiB. */
 export const proportionalMemory = (pids: ReadonlyArray<number>): number =>
-  pids.reduce((sum, pid) => {
-    try {
-      const kibibytes = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))
-      return sum + Number(kibibytes?.[1] ?? 0) / 1024
-    } catch {
-      return sum
-    }
-  }, 0)
+  pids.reduce((sum, pid) => sum + memoryOf(pid).all, 0)

@@ -156,11 +156,17 @@ export const waitUntil = async (what: string, ready: () => boolean | Promise<boo
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
+const [, startVariables, startArguments] = / && ((?:\S+=\S+ )*)deno run (.*) src\/main\.ts serve$/.exec(
+  JSON.parse(readFileSync(`${root}deno.json`, "utf8")).tasks.start.command,
+)!
+
 /** The flags of Deno in `deno task start`. */
-export const startFlags: ReadonlyArray<string> = (() => {
-  const { tasks } = JSON.parse(readFileSync(`${root}deno.json`, "utf8"))
-  return / deno run (.*) src\/main\.ts serve$/.exec(tasks.start.command)![1]!.split(" ")
-})()
+export const startFlags: ReadonlyArray<string> = startArguments!.split(" ")
+
+/** The variables that `deno task start` sets. */
+export const startEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
+  startVariables!.trim().split(" ").map((assignment) => assignment.split("=", 2)),
+)
 
 /** Options of a process: the folder of another checkout, flags of Deno, and flags of `serve`. */
 export interface Running {
@@ -197,7 +203,10 @@ export const run = (
     ["run", "--cached-only", ...startFlags, ...denoFlags, "src/main.ts", ...args],
     {
       cwd: folder,
-      env: { ...inherited, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...environment } as Record<string, string>,
+      env: { ...inherited, ...startEnvironment, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...environment } as Record<
+        string,
+        string
+      >,
     },
   )
   let output = ""
