@@ -235,14 +235,14 @@ class Child {
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
-      // Passes only the variables that Deno needs to find its cache, because the service's environment contains
-      // secrets.
+      // Passes only the variables that Deno and the C library need, because the service's environment contains secrets.
       clearEnv: true,
       env: Object.fromEntries(
-        ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "TMPDIR", "DENO_NO_UPDATE_CHECK"].flatMap((name) => {
-          const value = Deno.env.get(name)
-          return value === undefined ? [] : [[name, value]]
-        }),
+        ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "TMPDIR", "DENO_NO_UPDATE_CHECK", "MALLOC_MMAP_THRESHOLD_"]
+          .flatMap((name) => {
+            const value = Deno.env.get(name)
+            return value === undefined ? [] : [[name, value]]
+          }),
       ),
     }).spawn()
     this.#requests = this.#child.stdin.getWriter()
