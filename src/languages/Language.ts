@@ -56,8 +56,13 @@ const keyOfTag = (strings: TemplateStringsArray): string => {
 
 const isPlain = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number"
 
-/** The pieces of `text`, with the value of each placeholder: one text, or a list for a page if a value is part of one. */
-const filled = <V>(text: string, values: ReadonlyArray<V>): string | Array<string | V> => {
+/**
+ * The text with the value of each placeholder `{0}`, `{1}` and so on: one text, or a list for a page if a value is part of
+ * one.
+ */
+export function fill(text: string, values: ReadonlyArray<string | number>): string
+export function fill<V>(text: string, values: ReadonlyArray<V>): string | Array<string | V>
+export function fill(text: string, values: ReadonlyArray<unknown>): unknown {
   const pieces = text.split(/\{(\d+)\}/).map((piece, index) => index % 2 === 0 ? piece : values[Number(piece)]!)
   return pieces.every(isPlain) ? pieces.join("") : pieces.filter((piece) => piece !== "")
 }
@@ -77,7 +82,7 @@ export function t<const V extends ReadonlyArray<unknown>>(
 export function t(strings: TemplateStringsArray, ...values: ReadonlyArray<unknown>): unknown {
   const key = keyOfTag(strings)
   const text = plain(currentLanguage().texts.get(key), key)
-  return values.length === 0 ? text : filled(text, values)
+  return values.length === 0 ? text : fill(text, values)
 }
 
 /** Marks the English text of a constant for the catalogues. `translated` translates it where it is shown. */
@@ -85,6 +90,23 @@ export const english = <const T extends string>(text: T): T => text
 
 /** The translation of a text that `english` marks. Default: `text`. */
 export const translated = (text: string): string => plain(currentLanguage().texts.get(text), text)
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+
+/**
+ * The translation of an English text that was stored, or computed for several readers. It is translated by the first of
+ * `patterns` that fits, which `english` marks and `fill` filled. Default: `text`.
+ */
+export const retold = (text: string, patterns: ReadonlyArray<string>): string => {
+  const { texts } = currentLanguage()
+  if (texts.size === 0) return text
+  for (const pattern of patterns) {
+    const values = new RegExp(`^${pattern.split(/\{\d+\}/).map(escaped).join("(.*?)")}$`, "s").exec(text)?.slice(1)
+    const places = [...pattern.matchAll(/\{(\d+)\}/g)].map(([, place]) => Number(place))
+    if (values !== undefined) return fill(translated(pattern), places.map((_, place) => values[places.indexOf(place)]!))
+  }
+  return text
+}
 
 const pluralRules = new Map<string, Intl.PluralRules>()
 

@@ -4,8 +4,10 @@ import {
   acceptedLanguage,
   CurrentLanguage,
   english,
+  fill,
   type Language,
   plural,
+  retold,
   t,
   translated,
 } from "../../src/languages/Language.ts"
@@ -19,6 +21,7 @@ const test: Language = {
     ["One line and the next", "zwei"],
     ["Save", "Speichern"],
     ["Open", ""],
+    ["{0} of {1} failed.", "Von {1} schlugen {0} fehl."],
     ["{0} mails", { one: "{0} list", few: "{0} listy", many: "{0} listów", other: "{0} listu" }],
   ]),
 }
@@ -80,6 +83,23 @@ describe("plural", () => {
     Effect.gen(function* () {
       const forms = yield* inTest(() => [1, 2, 5, 1.5].map((n) => plural(n, "{0} mail", "{0} mails")))
       assert.deepStrictEqual(forms, ["{0} list", "{0} listy", "{0} listów", "{0} listu"])
+    }))
+})
+
+describe("retold", () => {
+  const patterns = [english("{0} failed."), english("{0} of {1} failed.")]
+
+  it.effect("is the translation of a stored text, with its values", () =>
+    Effect.gen(function* () {
+      const stored = fill(patterns[1]!, ["3", "4 (a|b)"])
+      assert.strictEqual(retold(stored, patterns), "3 of 4 (a|b) failed.")
+      assert.strictEqual(yield* inTest(() => retold(stored, patterns.slice(1))), "Von 4 (a|b) schlugen 3 fehl.")
+    }))
+
+  it.effect("leaves a text that fits no pattern, or only one without a translation, as it is", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* inTest(() => retold("It failed. Why?", patterns)), "It failed. Why?")
+      assert.strictEqual(yield* inTest(() => retold("It failed.", patterns)), "It failed.")
     }))
 })
 
