@@ -1,3 +1,5 @@
+import { english } from "../languages/Language.ts"
+
 /** A reason for which a click counts as a machine's. */
 interface Reason {
   /** Completes "3 clicks …" for people. */
@@ -9,25 +11,27 @@ interface Reason {
 /** The reasons for which clicks are set aside. If several apply to a click, the first counts. */
 const reasons = {
   reported: {
-    words: "reported by the source, or by a program",
-    rule: "Its source says that a machine did it, or its user agent is a program's",
+    words: english("reported by the source, or by a program"),
+    rule: english("Its source says that a machine did it, or its user agent is a program's"),
   },
   early: {
-    words: "around the delivery",
-    rule: "A click from a minute before the delivery to 10 seconds after it is a link scanner's, " +
-      "as is a click on another link within 10 seconds of one. Without a delivery, the sending counts",
+    words: english("around the delivery"),
+    rule: english(
+      "A click from a minute before the delivery to 10 seconds after it is a link scanner's, " +
+        "as is a click on another link within 10 seconds of one. Without a delivery, the sending counts",
+    ),
   },
   unsubscribe: {
-    words: "next to the unsubscribe page",
-    rule: "A click within 2 seconds of a request for the unsubscribe page is a link scanner's",
+    words: english("next to the unsubscribe page"),
+    rule: english("A click within 2 seconds of a request for the unsubscribe page is a link scanner's"),
   },
   burst: {
-    words: "on two links at once",
-    rule: "Clicks on two links within 2 seconds are a link scanner's",
+    words: english("on two links at once"),
+    rule: english("Clicks on two links within 2 seconds are a link scanner's"),
   },
   series: {
-    words: "in a series of links",
-    rule: "Clicks on many links, at equal intervals or without an open before, are a link scanner's",
+    words: english("in a series of links"),
+    rule: english("Clicks on many links, at equal intervals or without an open before, are a link scanner's"),
   },
 } as const satisfies { readonly [reason: string]: Reason }
 

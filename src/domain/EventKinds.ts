@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { english } from "../languages/Language.ts"
 import type { SuppressionReason } from "./SuppressionReason.ts"
 
 /** Category of an event: the message was sent, a person engaged with it, a downstream action, or a negative report. */
@@ -42,54 +43,54 @@ const kinds = {
   sent: {
     category: "delivery",
     names: ["sent", "send"],
-    words: { one: "sent", many: "sent", column: "Sent (reported)" },
+    words: { one: english("sent"), many: english("sent"), column: english("Sent (reported)") },
   },
   delivered: {
     category: "delivery",
     provesAddress: true,
     names: ["delivered", "delivery"],
-    words: { one: "delivered", many: "delivered", column: "Delivered" },
+    words: { one: english("delivered"), many: english("delivered"), column: english("Delivered") },
   },
   open: {
     category: "engagement",
     learning: "engaged",
     provesAddress: true,
     names: ["open", "opened"],
-    words: { one: "open", many: "opens", column: "Opens" },
+    words: { one: english("open"), many: english("opens"), column: english("Opens") },
   },
   click: {
     category: "engagement",
     learning: "engaged",
     provesAddress: true,
     names: ["click", "clicked"],
-    words: { one: "click", many: "clicks", column: "Clicks" },
+    words: { one: english("click"), many: english("clicks"), column: english("Clicks") },
   },
   other: {
     category: "engagement",
     learning: "engaged",
     names: ["other"],
-    words: { one: "other", many: "other events", column: "Other" },
+    words: { one: english("other"), many: english("other events"), column: english("Other") },
     description: "Interactions that are neither open nor click",
   },
   conversion: {
     category: "conversion",
     learning: "engaged",
     names: ["conversion", "converted", "purchase", "purchased", "order_completed"],
-    words: { one: "conversion", many: "conversions", column: "Conversions" },
+    words: { one: english("conversion"), many: english("conversions"), column: english("Conversions") },
   },
   // Lowers the revenue of conversions.
   refund: {
     category: "conversion",
     counted: false,
     names: ["refund", "refunded", "order_refunded", "purchase_refund", "refund_completed"],
-    words: { one: "refund", many: "refunds" },
+    words: { one: english("refund"), many: english("refunds") },
   },
   // Shows no interest of a person: link scanners request the page as well.
   unsubscribe_view: {
     category: "engagement",
     counted: false,
     names: ["unsubscribe_view"],
-    words: { one: "view of the unsubscribe page", many: "views of the unsubscribe page" },
+    words: { one: english("view of the unsubscribe page"), many: english("views of the unsubscribe page") },
     description: "The unsubscribe page was requested",
   },
   bounce: {
@@ -97,7 +98,7 @@ const kinds = {
     learning: "undelivered",
     suppresses: "hard_bounce",
     names: ["bounce", "bounced"],
-    words: { one: "hard bounce", many: "hard bounces" },
+    words: { one: english("hard bounce"), many: english("hard bounces") },
   },
   soft_bounce: {
     category: "negative",
@@ -105,28 +106,28 @@ const kinds = {
     suppresses: "soft_bounce",
     suppressesRepeated: true,
     names: ["soft_bounce", "soft_bounced"],
-    words: { one: "soft bounce", many: "soft bounces" },
+    words: { one: english("soft bounce"), many: english("soft bounces") },
   },
   // The platform did not send the message.
   failed: {
     category: "negative",
     learning: "undelivered",
     names: ["failed", "dropped", "rejected"],
-    words: { one: "failed", many: "failed" },
+    words: { one: english("failed"), many: english("failed") },
   },
   unsubscribe: {
     category: "negative",
     learning: "opt_out",
     suppresses: "unsubscribe",
     names: ["unsubscribe", "unsubscribed"],
-    words: { one: "unsubscribe", many: "unsubscribes" },
+    words: { one: english("unsubscribe"), many: english("unsubscribes") },
   },
   spam: {
     category: "negative",
     learning: "opt_out",
     suppresses: "complaint",
     names: ["spam", "complaint", "complained", "spam_report"],
-    words: { one: "complaint", many: "complaints" },
+    words: { one: english("complaint"), many: english("complaints") },
   },
 } as const satisfies { readonly [event: string]: EventKind }
 

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { english } from "../languages/Language.ts"
 
 /** The words for a reason why nothing is sent to an address. */
 interface ReasonWords {
@@ -13,11 +14,11 @@ interface ReasonWords {
  * comes first.
  */
 const reasons = {
-  complaint: { name: "Spam complaint", clause: "complained about spam" },
-  hard_bounce: { name: "Hard bounce", clause: "bounced for good" },
-  soft_bounce: { name: "Soft bounces", clause: "bounced too often in a row" },
-  manual: { name: "Added by hand", clause: "was put on the suppression list" },
-  unsubscribe: { name: "Unsubscribe", clause: "unsubscribed" },
+  complaint: { name: english("Spam complaint"), clause: "complained about spam" },
+  hard_bounce: { name: english("Hard bounce"), clause: "bounced for good" },
+  soft_bounce: { name: english("Soft bounces"), clause: "bounced too often in a row" },
+  manual: { name: english("Added by hand"), clause: "was put on the suppression list" },
+  unsubscribe: { name: english("Unsubscribe"), clause: "unsubscribed" },
 } as const satisfies { readonly [reason: string]: ReasonWords }
 
 /** Why nothing is sent to an address. The gravest reason comes first. */

@@ -6,6 +6,7 @@ import type { Delivery } from "../delivery/Delivery.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import type { EventName } from "../domain/EventKinds.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { t } from "../languages/Language.ts"
 import * as Json from "../json/Json.ts"
 import * as JournalTimeline from "../journal/Timeline.ts"
 import type { EventRow, PersonDecision, Position, RecentEvent } from "../journal/Timeline.ts"
@@ -123,10 +124,10 @@ const effectOf = (
   reason: effect !== "counted" || !isForced(decision)
     ? reason ?? null
     : decision.failed !== null
-    ? "Counted separately: the variant was sent in place of one that could not be rendered, so the event is not learned from"
+    ? t`Counted separately: the variant was sent in place of one that could not be rendered, so the event is not learned from`
     : decision.mode === "forced"
-    ? "Counted separately: the caller named the variant, so the event is not learned from"
-    : "Counted apart: the person is held out, and nothing was drawn that could be learned from",
+    ? t`Counted separately: the caller named the variant, so the event is not learned from`
+    : t`Counted apart: the person is held out, and nothing was drawn that could be learned from`,
 })
 
 const shown = ({ automated, currency, event, group, key, link, occurredAt, receivedAt, source, value }: EventRow) => ({
@@ -145,7 +146,7 @@ const shown = ({ automated, currency, event, group, key, link, occurredAt, recei
 /** Adds the group of an opt-out to its reason. */
 const ofGroup = (event: TimelineEvent): TimelineEvent => {
   if (event.group === null) return event
-  const reason = `It concerns only the group ${JSON.stringify(event.group)}`
+  const reason = t`It concerns only the group ${JSON.stringify(event.group)}`
   return { ...event, reason: event.reason === null ? reason : `${event.reason}. ${reason}` }
 }
 
@@ -157,13 +158,25 @@ const withoutDecision = (row: EventRow): TimelineEvent => {
     return {
       ...shown(row),
       effect: "person",
-      reason: "It names the person but no message, so it counts for no decision",
+      reason: t`It names the person but no message, so it counts for no decision`,
     }
   }
-  const sought = row.trackingId === null ? "for this person" : "under this tracking id"
+  const ofPerson = row.trackingId === null
   return row.status === "unmatched"
-    ? { ...shown(row), effect: "unmatched", reason: `No decision ${sought} was found in time` }
-    : { ...shown(row), effect: "waiting", reason: `No decision ${sought} is known yet. The service keeps looking` }
+    ? {
+      ...shown(row),
+      effect: "unmatched",
+      reason: ofPerson
+        ? t`No decision for this person was found in time`
+        : t`No decision under this tracking id was found in time`,
+    }
+    : {
+      ...shown(row),
+      effect: "waiting",
+      reason: ofPerson
+        ? t`No decision for this person is known yet. The service keeps looking`
+        : t`No decision under this tracking id is known yet. The service keeps looking`,
+    }
 }
 
 /** The timeline of one message or one person, found only through indexes. */

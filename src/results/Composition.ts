@@ -19,7 +19,7 @@ import { daysOfData, type RateLift } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
 import { localeIn } from "../journal/decisions/DecisionLocale.ts"
 import { learnedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
-import { candidateName, nothing } from "../domain/SendNothing.ts"
+import { nothing, nothingName } from "../domain/SendNothing.ts"
 import type { Condition } from "../domain/Targeting.ts"
 import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
@@ -285,7 +285,7 @@ export const prepare = (input: ResultsInput): Prepared => {
   const mayBeNothing = template.sendsNothing === true && input.eligible.size > 0 && model.nothing !== undefined
   const eligible = mayBeNothing ? new Set([...input.eligible, nothing]) : input.eligible
   if (template.sendsNothing === true) {
-    authored.set(nothing, { name: candidateName(nothing), active: mayBeNothing })
+    authored.set(nothing, { name: nothingName, active: mayBeNothing })
   }
   const ids = [...new Set([...authored.keys(), ...whole.byVariant.keys()])].sort(byCodeUnits)
   const running = ids.filter((id) => eligible.has(id) && authored.has(id))
@@ -328,7 +328,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       const isKnown = trials > 0 && hasOutcomes && (id !== nothing || model.nothing !== undefined)
       return {
         copy_id: id,
-        name: authored.get(id)?.name ?? candidateName(id),
+        name: authored.get(id)?.name ?? (id === nothing ? nothingName : id),
         status,
         ...countsOnWire(counts, hasRevenue),
         matured_sends: maturedSends(id),

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { described } from "../domain/described.ts"
+import { t } from "../languages/Language.ts"
 
 /** How the rate of a variant changes once a person has seen it. */
 export const ExposureEffect = Schema.Struct({
@@ -19,7 +20,7 @@ const classes = [[1, 1], [2, 3], [4, null]] as const
 
 /** The earlier messages of an effect as text, such as `2 or 3`. */
 export const earlierText = ({ earlier_from: from, earlier_to: to }: ExposureEffect): string =>
-  to === null ? `${from} or more` : to === from ? String(from) : `${from} or ${to}`
+  to === null ? t`${from} or more` : to === from ? String(from) : t`${from} or ${to}`
 
 const z = 1.959963984540054
 

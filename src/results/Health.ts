@@ -1,12 +1,66 @@
 import { Schema } from "effect"
 import { described } from "../domain/described.ts"
+import { english, fill, plural, retold, t } from "../languages/Language.ts"
 import type { WithoutModel } from "./WithoutModel.ts"
 import { equalSharesProbability, type ExpectedChoices, type Proportion, sampleRatioProbability } from "./SampleRatio.ts"
 
 // The health of a test: whether its comparison is reliable. Pure.
 
 /** The state of a check in words, for marketers. */
-export const healthWords = { green: "fine", amber: "check it", red: "not to be trusted", unknown: "not known" } as const
+export const healthWords = {
+  green: english("fine"),
+  amber: english("check it"),
+  red: english("not to be trusted"),
+  unknown: english("not known"),
+} as const
+
+/** The findings. Results are computed once for all readers, so that pages translate a finding where they show it. */
+const texts = {
+  rendered: english("Every variant could be rendered whenever it was chosen."),
+  failed: english(
+    '"{0}" could not be rendered in {1} of {2} choices ({3}). Give its fields a default, or target it to people who have ' +
+      "them.",
+  ),
+  noneSent: english(
+    "No event says that a message was sent, so nobody can say how many sends left the platform.",
+  ),
+  uneven: english(
+    "Messages of some variants are reported as sent less often than they are chosen: {0} to {1}. Look for a limit or a " +
+      "filter behind Parlance that treats variants differently.",
+  ),
+  sent: english("{0} of the sends older than a day were reported as sent."),
+  fewSent: english(
+    "{0} of the sends older than a day were reported as sent. Ask for content only when a message will be sent.",
+  ),
+  notRead: english("The sends could not be read in time. Try a shorter window."),
+  fewVariants: english("Fewer than two variants were chosen by chance."),
+  wrongSplit: english(
+    "Variants were chosen in other proportions than their recorded probabilities (p < {0}). Sends may be missing: look for " +
+      "requests that failed, or sends that were deleted.",
+  ),
+  rightSplit: english("Variants were chosen as often as their recorded probabilities say."),
+  nobody: english("No send names a person (user_id), so each send counts as one person."),
+  fewPeople: english("Fewer than {0} sends name a person."),
+  people: english(
+    "The heaviest 1 % of people ({0} of {1}) have {2} of the decisions and {3} of the outcomes.",
+  ),
+  heavyPeople: english(
+    "The heaviest 1 % of people ({0} of {1}) have {2} of the decisions and {3} of the outcomes. Send tests through the " +
+      "sandbox, or give testers a test group.",
+  ),
+  noClicks: english("There are no opens or clicks."),
+  machines: english("{0} of the opens and clicks were made by machines and do not count."),
+  noEvents: english("There are no events."),
+  inTime: english("Every event came within the time that counts."),
+  outside: english(
+    "{0} of {1} events ({2}) were too early or too late to count. Compare the clocks and the times that the sender reports.",
+  ),
+  noRepeats: english("No request of the last 24 hours repeated a tracking id for something else."),
+  repeated: english(
+    "{0} requests ({1} of the decisions) repeated a tracking id for another person, variant or attributes, and got the " +
+      "first answer. Give each message a tracking id of its own.",
+  ),
+} as const
 
 /** Thresholds at which a check turns amber and red. Shares are between 0 and 1. */
 const healthRule = {
@@ -147,13 +201,12 @@ const failedRenderings = ({ variants }: HealthFacts): HealthCheck => {
   return {
     check: "failed_renderings",
     state: worst === undefined ? "green" : shareOf(worst.renderings) >= healthRule.failed.red ? "red" : "amber",
-    summary: worst === undefined
-      ? "Every variant could be rendered whenever it was chosen."
-      : `"${worst.copyId}" could not be rendered in ${number(worst.renderings.some)} of ${
-        number(worst.renderings.all)
-      } choices (${
-        percent(shareOf(worst.renderings))
-      }). Give its fields a default, or target it to people who have them.`,
+    summary: worst === undefined ? texts.rendered : fill(texts.failed, [
+      worst.copyId,
+      number(worst.renderings.some),
+      number(worst.renderings.all),
+      percent(shareOf(worst.renderings)),
+    ]),
     variants: failing.map(({ copyId, renderings }) => ({
       copy_id: copyId,
       count: renderings.some,
@@ -169,7 +222,7 @@ const sentAgainstDecided = ({ variants }: HealthFacts): HealthCheck => {
     { some: 0, all: 0 },
   )
   if (total.some === 0) {
-    return unknown("sent", "No event says that a message was sent, so nobody can say how many sends left the platform.")
+    return unknown("sent", texts.noneSent)
   }
   const shares = known.map(({ sent }) => shareOf(sent))
   const gap = Math.max(...shares) - Math.min(...shares)
@@ -180,46 +233,32 @@ const sentAgainstDecided = ({ variants }: HealthFacts): HealthCheck => {
     check: "sent",
     state: isUneven ? "red" : share < healthRule.sent.amber ? "amber" : "green",
     summary: isUneven
-      ? `Messages of some variants are reported as sent less often than they are chosen: ${
-        percent(Math.min(...shares))
-      } to ${
-        percent(Math.max(...shares))
-      }. Look for a limit or a filter behind Parlance that treats variants differently.`
-      : `${percent(share)} of the sends older than a day were reported as sent${
-        share < healthRule.sent.amber ? ". Ask for content only when a message will be sent." : "."
-      }`,
+      ? fill(texts.uneven, [percent(Math.min(...shares)), percent(Math.max(...shares))])
+      : fill(share < healthRule.sent.amber ? texts.fewSent : texts.sent, [percent(share)]),
     variants: known.map(({ copyId, sent }) => ({ copy_id: copyId, count: sent.some, of: sent.all })),
   }
 }
 
-const notRead = "The sends could not be read in time. Try a shorter window."
-
 const split = ({ choices }: HealthFacts): HealthCheck => {
-  if (choices === undefined) return unknown("split", notRead)
-  if (choices.length < 2) return unknown("split", "Fewer than two variants were chosen by chance.")
+  if (choices === undefined) return unknown("split", texts.notRead)
+  if (choices.length < 2) return unknown("split", texts.fewVariants)
   const probability = sampleRatioProbability(choices)
   const isBroken = probability < healthRule.chance
   return {
     check: "split",
     state: isBroken ? "red" : "green",
-    summary: isBroken
-      ? `Variants were chosen in other proportions than their recorded probabilities (p < ${healthRule.chance}). Sends ` +
-        "may be missing: look for requests that failed, or sends that were deleted."
-      : "Variants were chosen as often as their recorded probabilities say.",
+    summary: isBroken ? fill(texts.wrongSplit, [healthRule.chance]) : texts.rightSplit,
     variants: choices.map(({ copyId, expected, observed }) => ({ copy_id: copyId, count: observed, of: expected })),
   }
 }
 
 const people = ({ choices, people }: HealthFacts): HealthCheck => {
   if (people === undefined || people.people === 0) {
-    return unknown(
-      "people",
-      choices === undefined ? notRead : "No send names a person (user_id), so each send counts as one person.",
-    )
+    return unknown("people", choices === undefined ? texts.notRead : texts.nobody)
   }
   const { decisions, leastDecisions, outcomes } = healthRule.people
   if (people.decisions.all < leastDecisions) {
-    return unknown("people", `Fewer than ${leastDecisions} sends name a person.`)
+    return unknown("people", fill(texts.fewPeople, [leastDecisions]))
   }
   const byDecisions = level(shareOf(people.decisions), decisions)
   // With few outcomes, any 1 % of people with one outcome each have a high share.
@@ -235,32 +274,31 @@ const people = ({ choices, people }: HealthFacts): HealthCheck => {
   return {
     check: "people",
     state,
-    summary: `The heaviest 1 % of people (${number(people.heaviest)} of ${number(people.people)}) have ${
-      percent(shareOf(people.decisions))
-    } of the decisions and ${percent(shareOf(people.outcomes))} of the outcomes${
-      state === "green" ? "." : ". Send tests through the sandbox, or give testers a test group."
-    }`,
+    summary: fill(state === "green" ? texts.people : texts.heavyPeople, [
+      number(people.heaviest),
+      number(people.people),
+      percent(shareOf(people.decisions)),
+      percent(shareOf(people.outcomes)),
+    ]),
     variants: [],
   }
 }
 
 const machines = ({ machines }: HealthFacts): HealthCheck =>
-  machines.all === 0 ? unknown("machines", "There are no opens or clicks.") : {
+  machines.all === 0 ? unknown("machines", texts.noClicks) : {
     check: "machines",
     state: level(shareOf(machines), healthRule.machines),
-    summary: `${percent(shareOf(machines))} of the opens and clicks were made by machines and do not count.`,
+    summary: fill(texts.machines, [percent(shareOf(machines))]),
     variants: [],
   }
 
 const outsideWindow = ({ outside }: HealthFacts): HealthCheck =>
-  outside.all === 0 ? unknown("outside_window", "There are no events.") : {
+  outside.all === 0 ? unknown("outside_window", texts.noEvents) : {
     check: "outside_window",
     state: level(shareOf(outside), healthRule.outside),
     summary: outside.some === 0
-      ? "Every event came within the time that counts."
-      : `${number(outside.some)} of ${number(outside.all)} events (${
-        percent(shareOf(outside))
-      }) were too early or too late to count. Compare the clocks and the times that the sender reports.`,
+      ? texts.inTime
+      : fill(texts.outside, [number(outside.some), number(outside.all), percent(shareOf(outside))]),
     variants: [],
   }
 
@@ -268,11 +306,8 @@ const repeatedIds = ({ repeated }: HealthFacts): HealthCheck => ({
   check: "repeated_ids",
   state: level(shareOf(repeated), healthRule.repeated),
   summary: repeated.some === 0
-    ? "No request of the last 24 hours repeated a tracking id for something else."
-    : `${number(repeated.some)} requests (${
-      percent(shareOf(repeated))
-    } of the decisions) repeated a tracking id for another ` +
-      "person, variant or attributes, and got the first answer. Give each message a tracking id of its own.",
+    ? texts.noRepeats
+    : fill(texts.repeated, [number(repeated.some), percent(shareOf(repeated))]),
   variants: [],
 })
 
@@ -305,12 +340,17 @@ export const heldBack = <W extends { readonly verdict: string; readonly state: s
     ? { ...winner, state: "winner", verdict: "winner" }
     : winner
 
+/** The finding of a check in the language of the running fiber. */
+export const findingText = ({ summary }: Pick<HealthCheck, "summary">): string => retold(summary, Object.values(texts))
+
 /** Returns the first line: `Healthy`, or the worst finding. */
 export const healthLine = ({ checks, state }: Health): string => {
   const found = checks.filter((check) => check.state === state)
-  if (state === "green") return "Healthy: no check found a fault."
+  if (state === "green") return t`Healthy: no check found a fault.`
   const more = checks.filter((check) => check.state === "red" || check.state === "amber").length - 1
-  return `${state === "red" ? "Not to be trusted" : "With caution"}: ${found[0]!.summary}${
-    more > 0 ? ` ${more} more ${more === 1 ? "finding" : "findings"}.` : ""
-  }`
+  const worst = findingText(found[0]!)
+  return [
+    state === "red" ? t`Not to be trusted: ${worst}` : t`With caution: ${worst}`,
+    ...(more > 0 ? [fill(plural(more, "{0} more finding.", "{0} more findings."), [more])] : []),
+  ].join(" ")
 }

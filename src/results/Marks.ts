@@ -1,5 +1,6 @@
 import type { ServedChange } from "../accounts/ChangeHistory.ts"
 import type { Season } from "../domain/Season.ts"
+import { t } from "../languages/Language.ts"
 import type { Template } from "../domain/Template.ts"
 import { compile } from "../templates/Seasonality.ts"
 
@@ -37,23 +38,26 @@ const marksOfRequest = (
   const texts = new Map<string, string>()
   let stopped = 0
   for (const change of changes) {
-    if (change.field.startsWith("/holdout")) texts.set("holdout", "Holdout changed")
+    if (change.field.startsWith("/holdout")) texts.set("holdout", t`Holdout changed`)
     const id = variantIn(change, template.id)
     if (id === undefined || change.before === change.after) continue
     if (change.after === true) before.delete(id)
     else if (change.before === true) before.add(id)
     if (change.after === false && change.before === true) stopped++
-    const verb = change.before === null
-      ? "added"
-      : change.after === null
-      ? "removed"
-      : change.after === true
-      ? "activated"
-      : "paused"
-    texts.set(id, `${nameOf(id)} ${verb}`)
+    const name = nameOf(id)
+    texts.set(
+      id,
+      change.before === null
+        ? t`${name} added`
+        : change.after === null
+        ? t`${name} removed`
+        : change.after === true
+        ? t`${name} activated`
+        : t`${name} paused`,
+    )
   }
   const [only] = active
-  return { before, texts: active.size === 1 && stopped > 0 ? [`${nameOf(only!)} shipped`] : [...texts.values()] }
+  return { before, texts: active.size === 1 && stopped > 0 ? [t`${nameOf(only!)} shipped`] : [...texts.values()] }
 }
 
 /** The begin and the end of seasons, at the first of `times` after them. Days of the week and hours are no seasons here. */
@@ -66,7 +70,7 @@ const seasonMarks = ({ variants }: Content, times: ReadonlyArray<number>, zone: 
       const before = i === 0 ? undefined : holds(times[i - 1]!)
       return before === undefined || before === holds(at)
         ? []
-        : [{ at, text: `Season of ${name} ${before ? "ended" : "began"}` }]
+        : [{ at, text: before ? t`Season of ${name} ended` : t`Season of ${name} began` }]
     })
   })
 

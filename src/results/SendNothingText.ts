@@ -1,4 +1,5 @@
 import { candidateName, nothing } from "../domain/SendNothing.ts"
+import { t } from "../languages/Language.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
 
 // Sending nothing in words, for the console and commands. Pure.
@@ -18,14 +19,20 @@ export const sendNothingText = (
   if (found === undefined) return undefined
   const { copy_id, difference, difference_interval: [low, high], interval, probability, share, value } = found
   const signedShare = (one: number) => `${one < 0 ? "−" : "+"}${percent(Math.abs(one))}`
-  const lift = value === null || interval === null
-    ? ""
-    : `, a lift of ${signedShare(value)} (${signedShare(interval[0])} to ${signedShare(interval[1])})`
-  return `Against sending nothing, ${nameOf(copy_id)} is worth ${signed(difference)} per send (95\u00a0% interval ` +
-    `${signed(low)} to ${signed(high)})${lift}. It is better than nothing with a probability of ${
-      percent(probability)
-    }. ` +
-    `${percent(share)} of the requests send nothing now.`
+  const name = nameOf(copy_id)
+  return [
+    value === null || interval === null
+      ? t`Against sending nothing, ${name} is worth ${signed(difference)} per send (95\u00a0% interval ${
+        signed(low)
+      } to ${signed(high)}).`
+      : t`Against sending nothing, ${name} is worth ${signed(difference)} per send (95\u00a0% interval ${
+        signed(low)
+      } to ${signed(high)}), a lift of ${signedShare(value)} (${signedShare(interval[0])} to ${
+        signedShare(interval[1])
+      }).`,
+    t`It is better than nothing with a probability of ${percent(probability)}.`,
+    t`${percent(share)} of the requests send nothing now.`,
+  ].join(" ")
 }
 
 /** Whether sending nothing is the winner. */
@@ -34,10 +41,15 @@ export const nothingWins = ({ winner }: Pick<TemplateResults, "winner">): boolea
 /** The choices that are about equally good if the verdict is `no_difference`, such as `All 3 variants`. */
 export const equalChoices = ({ variants }: Pick<TemplateResults, "variants">): string => {
   const active = variants.filter(({ status }) => status === "active")
-  const what = active.some(({ copy_id }) => copy_id === nothing) ? "choices, sending nothing included," : "variants"
-  return `${active.length === 2 ? "Both" : `All ${active.length}`} ${what}`
+  return active.some(({ copy_id }) => copy_id === nothing)
+    ? active.length === 2
+      ? t`Both choices, sending nothing included,`
+      : t`All ${active.length} choices, sending nothing included,`
+    : active.length === 2
+    ? t`Both variants`
+    : t`All ${active.length} variants`
 }
 
 /** The name of a variant in results. */
 export const nameIn = ({ variants }: Pick<TemplateResults, "variants">, id: string): string =>
-  variants.find(({ copy_id }) => copy_id === id)?.name ?? candidateName(id)
+  id === nothing ? candidateName(id) : variants.find(({ copy_id }) => copy_id === id)?.name ?? id

@@ -1,4 +1,5 @@
 import { clickReason, clickReasons } from "../domain/ClickReasons.ts"
+import { fill, plural, t, translated } from "../languages/Language.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
 
 /** Formats of numbers and lists, which differ between terminal and console. */
@@ -18,10 +19,12 @@ export const setAsideText = (
 ): string | undefined => {
   if (clicks === 0) return undefined
   const why = clickReasons.flatMap((reason) =>
-    reasons[reason] > 0 ? [`${count(reasons[reason])} ${clickReason[reason].words}`] : []
+    reasons[reason] > 0 ? [`${count(reasons[reason])} ${translated(clickReason[reason].words)}`] : []
   )
-  const rates = people === null || all === null
-    ? ""
-    : `. Click rate: ${percent(people)} by people, ${percent(all)} with machines`
-  return `${count(clicks)} ${clicks === 1 ? "click" : "clicks"} set aside: ${list(why)}${rates}`
+  return [
+    fill(plural(clicks, "{0} click set aside: {1}", "{0} clicks set aside: {1}"), [count(clicks), list(why)]),
+    ...(people === null || all === null
+      ? []
+      : [t`Click rate: ${percent(people)} by people, ${percent(all)} with machines`]),
+  ].join(". ")
 }

@@ -1,4 +1,5 @@
 import { clickReason } from "../../domain/ClickReasons.ts"
+import { t, translated } from "../../languages/Language.ts"
 import { machineClicks } from "./MachineClicks.ts"
 import type { AttributedEvent } from "./AttributedEvent.ts"
 import { isInTime, untimelyReason } from "./Outcomes.ts"
@@ -35,20 +36,20 @@ export const effectsOf = (
     if (event.event === "refund") {
       explained.set(event, {
         effect: "counted",
-        reason: "Lowers the revenue of the message's conversions, not below 0",
+        reason: t`Lowers the revenue of the message's conversions, not below 0`,
       })
     } else if (event.event === "unsubscribe_view") {
-      explained.set(event, { effect: "counted", reason: "Has no count. A click at the same time is a link scanner's" })
+      explained.set(event, { effect: "counted", reason: t`Has no count. A click at the same time is a link scanner's` })
     } else if (setAside.has(event)) {
-      explained.set(event, { effect: "automated", reason: clickReason[setAside.get(event)!].rule })
+      explained.set(event, { effect: "automated", reason: translated(clickReason[setAside.get(event)!].rule) })
     } else if (event.automated) {
-      explained.set(event, { effect: "automated", reason: "Its source says that a machine did it" })
+      explained.set(event, { effect: "automated", reason: t`Its source says that a machine did it` })
     } else if (counted.has(event.event)) {
       explained.set(event, {
         effect: "repeated",
         reason: event.value === undefined
-          ? "Each kind counts once for a message"
-          : "Each kind counts once for a message. A goal with revenue adds the value",
+          ? t`Each kind counts once for a message`
+          : t`Each kind counts once for a message. A goal with revenue adds the value`,
       })
     } else {
       counted.add(event.event)

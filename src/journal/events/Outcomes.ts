@@ -4,6 +4,7 @@ import { measures, type TallyCounts } from "../../bandit/Tally.ts"
 import { hourMillis } from "../../bandit/Window.ts"
 import { setAsideName } from "../../domain/ClickReasons.ts"
 import { type CountedEvent, eventKinds, type EventName } from "../../domain/EventKinds.ts"
+import { t } from "../../languages/Language.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 import type { AttributedEvent } from "./AttributedEvent.ts"
 import { machineClicks } from "./MachineClicks.ts"
@@ -36,9 +37,9 @@ const iso = (instant: number): string => new Date(instant).toISOString()
 export const untimelyReason = (decidedAt: number, occurredAt: number): string | undefined =>
   isInTime(decidedAt, occurredAt)
     ? undefined
-    : `It happened at ${iso(occurredAt)}, more than ${
-      occurredAt < decidedAt ? `${clockSkewHours} hours before` : `${countedHours / 24} days after`
-    } its decision at ${iso(decidedAt)}`
+    : occurredAt < decidedAt
+    ? t`It happened at ${iso(occurredAt)}, more than ${clockSkewHours} hours before its decision at ${iso(decidedAt)}`
+    : t`It happened at ${iso(occurredAt)}, more than ${countedHours / 24} days after its decision at ${iso(decidedAt)}`
 
 /**
  * Returns why an event is ignored because of its time; undefined if it counts for at least one of its decisions.
