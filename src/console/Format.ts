@@ -5,12 +5,24 @@ import { rateDecimals } from "../results/ObjectiveText.ts"
 
 const numberFormats = new Map<string, Intl.NumberFormat>()
 
-/** A number in the language of the page, with `digits` after the decimal point: as many, or at most as many. */
-const decimals = (value: number, least: number, most = least): string => {
+/** A number in the language of the page, with `least` to `most` digits after the decimal point. */
+export const decimals = (value: number, least: number, most = least): string => {
   const { locale } = currentLanguage()
   const key = `${locale} ${least} ${most}`
   const known = numberFormats.get(key) ??
     new Intl.NumberFormat(locale, { minimumFractionDigits: least, maximumFractionDigits: most })
+  numberFormats.set(key, known)
+  return known.format(value)
+}
+
+/** A number with two significant digits, such as `0.10`, `4.2` or `57`. */
+export const twoDigits = (value: number): string => {
+  const { locale } = currentLanguage()
+  const key = `${locale} two`
+  const known = numberFormats.get(key) ?? new Intl.NumberFormat(locale, {
+    minimumSignificantDigits: 2,
+    maximumSignificantDigits: 2,
+  })
   numberFormats.set(key, known)
   return known.format(value)
 }
@@ -76,6 +88,14 @@ export const reasonText = (reason: string, zone: string): string =>
 
 /** A date in `zone`, such as `23 Nov 2026`. */
 export const date = (at: Date, zone: string): string => dateFormat(zone, { dateStyle: "medium" }).format(at)
+
+/** The name of a day of the week, from 0 for Monday to 6: `Monday`, or `Mon`. */
+export const weekday = (day: number, form: "long" | "short" = "long"): string =>
+  dateFormat("UTC", { weekday: form }).format(Date.UTC(2024, 0, 1 + day))
+
+/** A month, such as `November 2026`. `month`: 1 to 12. */
+export const monthName = (year: number, month: number): string =>
+  dateFormat("UTC", { month: "long", year: "numeric" }).format(Date.UTC(year, month - 1))
 
 /** A format for the axis of a chart: `23 Nov`, `14:05`, or both. */
 export const axisTime = (zone: string, parts: "day" | "clock" | "both"): (time: number) => string => {

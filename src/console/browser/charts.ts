@@ -31,10 +31,10 @@ const clear = (color: string, alpha: number) =>
   color.replace(/^rgb\((.*)\)$/, (_, parts: string) => `rgba(${parts}, ${alpha})`)
 
 const numbers = new Map<number, Intl.NumberFormat>()
-const formatOf = ({ decimals, unit }: ChartData["format"]) => (value: number | null | undefined): string => {
-  if (value === null || value === undefined) return "no data"
+const formatOf = ({ format: { decimals, unit }, texts }: ChartData) => (value: number | null | undefined): string => {
+  if (value === null || value === undefined) return texts.noData
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
-  const known = numbers.get(decimals) ?? new Intl.NumberFormat("en-GB", digits)
+  const known = numbers.get(decimals) ?? new Intl.NumberFormat(document.documentElement.lang, digits)
   numbers.set(decimals, known)
   const text = known.format(unit === "percent" ? 100 * value : value).replace("-", "−")
   return unit === "percent" ? `${text}\u00a0%` : text
@@ -72,7 +72,7 @@ const optionsOf = (
 ): uPlot.Options => {
   const palettes = data.lines.map(({ series }) => paletteOf(figure, series))
   const plain = paletteOf(figure, 0)
-  const format = formatOf(data.format)
+  const format = formatOf(data)
   const axis = {
     stroke: plain.text,
     grid: { stroke: plain.grid, width: 1 },
@@ -156,7 +156,7 @@ const optionsOf = (
 
 /** Writes the values at one time below the chart. */
 const readout = (element: HTMLElement, data: ChartData) => {
-  const format = formatOf(data.format)
+  const format = formatOf(data)
   return (index: number | null | undefined) => {
     if (index === null || index === undefined) return
     const time = document.createElement("b")
@@ -177,8 +177,12 @@ const readout = (element: HTMLElement, data: ChartData) => {
       const who = document.createElement("bdi")
       who.textContent = name
       const value = values[index]
-      const range = value === null || low?.[index] == null ? "" : ` (${format(low[index])} to ${format(high?.[index])})`
-      part.append(swatch, " ", who, ` ${format(value)}${range}`)
+      part.append(swatch, " ", who, ` ${format(value)}`)
+      if (value !== null && low?.[index] != null) {
+        part.append(
+          ` (${data.texts.interval.replace("{0}", format(low[index])).replace("{1}", format(high?.[index]))})`,
+        )
+      }
       return part
     })
     const [from, to] = [data.times[index - 1] ?? -Infinity, data.times[index]!]
@@ -199,7 +203,6 @@ const draw = (figure: HTMLElement) => {
   shown.tabIndex = 0
   shown.setAttribute("role", "group")
   const title = figure.querySelector("h2")?.textContent ?? ""
-  shown.setAttribute("aria-label", `${title}: chart. Left and right arrow keys read the values`)
   const values = document.createElement("p")
   values.className = "chart-values small"
   values.setAttribute("aria-live", "polite")
@@ -211,6 +214,7 @@ const draw = (figure: HTMLElement) => {
     text = source()
     if (text === undefined) return
     const data: ChartData = JSON.parse(text)
+    shown.setAttribute("aria-label", data.texts.label.replace("{0}", title))
     const last = data.times.length - 1
     const index = drawing?.plot.cursor.idx
     drawing?.plot.destroy()

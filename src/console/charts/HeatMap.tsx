@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { english } from "../../languages/Language.ts"
+import { weekday } from "../Format.ts"
 
 const levels = 8
 
@@ -40,16 +40,8 @@ export const HeatTable = ({ caption, headings, rows }: {
   </div>
 )
 
-/** English names of the days, from Monday. */
-export const dayNames = [
-  english("Monday"),
-  english("Tuesday"),
-  english("Wednesday"),
-  english("Thursday"),
-  english("Friday"),
-  english("Saturday"),
-  english("Sunday"),
-] as const
+/** The names of the days, from Monday. */
+export const dayNames = (): ReadonlyArray<string> => Array.from({ length: 7 }, (_, day) => weekday(day))
 
 /** One hour of the week in a picture. */
 interface WeekCell {
@@ -74,7 +66,7 @@ export const WeekMap = ({ cells, labelledBy }: {
 }) => (
   <div class="week">
     <svg class="days" height={7 * row} aria-hidden="true">
-      {dayNames.map((name, day) => <text x="0" y={day * row + 16}>{name.slice(0, 3)}</text>)}
+      {Array.from({ length: 7 }, (_, day) => <text x="0" y={day * row + 16}>{weekday(day, "short")}</text>)}
     </svg>
     <svg class="cells" height={7 * row} role="img" aria-labelledby={labelledBy}>
       {cells.map(({ marked = false, off, share, text }, at) => {
@@ -89,7 +81,7 @@ export const WeekMap = ({ cells, labelledBy }: {
               height={row - 2}
               rx="2"
             >
-              <title>{`${dayNames[Math.floor(at / 24)]} ${at % 24}:00: ${text}`}</title>
+              <title>{`${weekday(Math.floor(at / 24))} ${at % 24}:00: ${text}`}</title>
             </rect>
             {off !== undefined && (
               <line

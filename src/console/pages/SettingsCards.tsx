@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact"
 import { type Organization } from "../../domain/Organization.ts"
 import { DayOfWeek } from "../../domain/Season.ts"
 import { english, t } from "../../languages/Language.ts"
-import { dayNames } from "../charts/HeatMap.tsx"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Facts } from "../components/Facts.tsx"
@@ -12,7 +11,7 @@ import { shareOf } from "../FieldShare.ts"
 import { ifSent, list, orNull } from "../FormReaders.ts"
 import { percent } from "../Format.ts"
 import { type Visit } from "../Routes.tsx"
-import { holdoutWords, trackingWords } from "./templates/Words.ts"
+import { dayNames, holdoutWords, trackingWords } from "./templates/Words.ts"
 
 /** Names of zones to choose from. */
 export const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")]
@@ -23,10 +22,10 @@ export const zoneHint = english(
 )
 
 /** The days of the week with their names, for checkboxes. */
-export const days: ReadonlyArray<readonly [DayOfWeek, string]> = DayOfWeek.literals.map((
+export const days: ReadonlyArray<readonly [DayOfWeek, string]> = DayOfWeek.literals.map((day) => [
   day,
-  at,
-) => [day, dayNames[at]!])
+  dayNames[day],
+])
 
 /** Returns the days of a field with several values. */
 export const chosenDays = (text: string): ReadonlyArray<string> => text === "" ? [] : text.split("\n")

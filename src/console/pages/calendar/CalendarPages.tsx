@@ -4,14 +4,13 @@ import { t } from "../../../languages/Language.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { dayNames } from "../../charts/HeatMap.tsx"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { Pills } from "../../components/Pills.tsx"
 import { Table } from "../../components/Table.tsx"
-import { count } from "../../Format.ts"
+import { count, monthName, weekday } from "../../Format.ts"
 import { pages } from "../../Pages.ts"
 import type { Visit } from "../../Routes.tsx"
 import { view } from "../../View.tsx"
@@ -47,7 +46,7 @@ const entriesOf = Effect.fnUntraced(function* ({ org }: Visit, days: ReadonlyArr
     (template?.variants ?? []).filter(({ seasons }) => seasons.length > 0).map((variant): Entry => ({
       template: template!,
       variant,
-      schedule: variant.seasons.map(seasonText).join(t`; or `),
+      schedule: variant.seasons.map(seasonText).reduce((all, one) => t`${all}; or ${one}`),
       days: seasonDays(Seasonality.compile(variant.seasons, org.time_zone), days),
     }))
   )
@@ -55,7 +54,10 @@ const entriesOf = Effect.fnUntraced(function* ({ org }: Visit, days: ReadonlyArr
 })
 
 const sendsText = ({ scheduled, sent }: DayOfDeliveries): string =>
-  [...(sent > 0 ? [`${count(sent)} sent`] : []), ...(scheduled > 0 ? [`${count(scheduled)} scheduled`] : [])].join(", ")
+  [
+    ...(sent > 0 ? [t`${count(sent)} sent`] : []),
+    ...(scheduled > 0 ? [t`${count(scheduled)} scheduled`] : []),
+  ].join(", ")
 
 /** A day of the month: its sends, and the variants that are in season. */
 const DayCell = ({ entries, day, org, sends, today }: {
@@ -99,7 +101,7 @@ const MonthTable = ({ days, title, ...cell }: Omit<Parameters<typeof DayCell>[0]
       <table class="month">
         <caption>{title}</caption>
         <thead>
-          <tr>{dayNames.map((name) => <th scope="col">{name.slice(0, 3)}</th>)}</tr>
+          <tr>{Array.from({ length: 7 }, (_, day) => <th scope="col">{weekday(day, "short")}</th>)}</tr>
         </thead>
         <tbody>
           {weeks.map((week) => (
@@ -152,8 +154,8 @@ const Lists = ({ days, entries, org, sends, title }: {
             cards="line"
             caption={t`Sends in ${title}`}
             headings={[t`Day`, t`Messages`]}
-            rows={sending.map(({ date, day, weekday }) => [
-              <time dateTime={date}>{`${dayNames[weekday]}, ${day}`}</time>,
+            rows={sending.map(({ date, day, weekday: at }) => [
+              <time dateTime={date}>{t`${weekday(at)}, ${day}`}</time>,
               sendsText(sends.get(date)!),
             ])}
           />
@@ -176,8 +178,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     until: new Date(next[0]!.hours[0]!),
     zone: org.time_zone,
   })
-  const title = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" })
-    .format(Date.UTC(month.year, month.month - 1))
+  const title = monthName(month.year, month.month)
   const at = (of: typeof month, list: boolean) =>
     `/console/o/${org.slug}/calendar?month=${monthText(of)}${list ? "&view=list" : ""}`
   const held = [...(yield* TemplateCache).templates(org.slug).values()].filter(({ archived, holdout }) =>

@@ -3,12 +3,22 @@ import type { ChangeMark } from "../../../results/Marks.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Figure } from "../../charts/Figure.tsx"
 import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
-import { axisTime, count, counted, date, percent, rateFormat, signedCount, signedPercent } from "../../Format.ts"
+import {
+  axisTime,
+  count,
+  counted,
+  date,
+  percent,
+  rateFormat,
+  signedCount,
+  signedPercent,
+  weekday,
+} from "../../Format.ts"
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, segmentText } from "./Words.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
-import { t } from "../../../languages/Language.ts"
-import { coverageText, objectiveText, rateName, unitName } from "../../../results/ObjectiveText.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
+import { coverageText, objectiveText, rateDecimals, rateName, unitName } from "../../../results/ObjectiveText.ts"
 
 /** The results that the pictures show. */
 export interface ShownResults {
@@ -44,8 +54,36 @@ const overTime = ({ marks, series, zone }: ShownResults, id: string) => {
   }
 }
 
-/** Decimals of a format of rates. */
-const decimalsOf = (rate: (value: number) => string) => /\.(\d+)/.exec(rate(0))?.[1]?.length ?? 0
+/** Texts about a period of a series. */
+const ofStep = {
+  hour: {
+    heading: english("Hour"),
+    upTo: english("Up to the end of the hour"),
+    rates: english("The rates of each hour, with 95 % intervals as bands."),
+    revenue: english("The revenue of the sends of each hour, as counted so far."),
+    sends: english("The share of sends that each variant got in each hour."),
+    messages: english("The share of messages that each variant got in each hour."),
+    best: english("The probability that a variant has the highest rate of the hour."),
+  },
+  day: {
+    heading: english("Day"),
+    upTo: english("Up to the end of the day"),
+    rates: english("The rates of each day, with 95 % intervals as bands."),
+    revenue: english("The revenue of the sends of each day, as counted so far."),
+    sends: english("The share of sends that each variant got in each day."),
+    messages: english("The share of messages that each variant got in each day."),
+    best: english("The probability that a variant has the highest rate of the day."),
+  },
+  week: {
+    heading: english("Week"),
+    upTo: english("Up to the end of the week"),
+    rates: english("The rates of each week, with 95 % intervals as bands."),
+    revenue: english("The revenue of the sends of each week, as counted so far."),
+    sends: english("The share of sends that each variant got in each week."),
+    messages: english("The share of messages that each variant got in each week."),
+    best: english("The probability that a variant has the highest rate of the week."),
+  },
+} as const satisfies { readonly [step in TemplateSeries["step"]]: unknown }
 
 const drawn = ({ names, places, series }: ShownResults) =>
   [...places].sort(([, a], [, b]) => a - b).flatMap(([id, place]) => {
@@ -58,18 +96,17 @@ export const RateOverTime = (shown: ShownResults) => {
   const { results: { objective }, series } = shown
   const lines = drawn(shown)
   const last = series.points.at(-1)!
-  const rate = rateFormat(
-    typeof objective === "string",
-    Math.max(0, ...lines.map(({ at }) => last.variants[at]!.rate ?? 0)),
-  )
+  const inPercent = typeof objective === "string"
+  const largest = Math.max(0, ...lines.map(({ at }) => last.variants[at]!.rate ?? 0))
+  const rate = rateFormat(inPercent, largest)
+  const texts = ofStep[series.step]
   const time = clock(shown.zone, series.step)
   return (
     <Figure
       id="rate"
       title={t`${capital(rateName(objective))} over time`}
-      caption={t`The rates of each ${series.step}, with 95 % intervals as bands. A variant is clearly better where the
-        bands do not overlap.`}
-      headings={[capital(series.step), ...lines.map(({ name }) => name)]}
+      caption={`${translated(texts.rates)} ${t`A variant is clearly better where the bands do not overlap.`}`}
+      headings={[translated(texts.heading), ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
         ...lines.map(({ at }) => {
@@ -81,7 +118,7 @@ export const RateOverTime = (shown: ShownResults) => {
     >
       <LineChart
         {...overTime(shown, "rate")}
-        format={{ unit: typeof objective === "string" ? "percent" : "number", decimals: decimalsOf(rate) }}
+        format={{ unit: inPercent ? "percent" : "number", decimals: rateDecimals(inPercent, largest) }}
         formatValue={rate}
         lines={lines.map(({ at, name, series: place }) => ({
           series: place,
@@ -105,18 +142,21 @@ export const RevenueOverTime = (shown: ShownResults) => {
     })),
     {
       series: 5,
-      name: "All variants",
+      name: t`All variants`,
       values: series.points.map(({ variants }) => variants.reduce((sum, { revenue = 0 }) => sum + revenue, 0)),
     },
   ]
+  const texts = ofStep[series.step]
   const time = clock(shown.zone, series.step)
   return (
     <Figure
       id="revenue"
       title={t`Revenue`}
-      caption={t`The revenue of the sends of each ${series.step}, as counted so far. A variant with more traffic has more
-        revenue: compare variants by the revenue per send.`}
-      headings={[capital(series.step), ...lines.map(({ name }) => name)]}
+      caption={`${
+        translated(texts.revenue)
+      } ${t`A variant with more traffic has more revenue: compare variants by the revenue
+        per send.`}`}
+      headings={[translated(texts.heading), ...lines.map(({ name }) => name)]}
       rows={series.points.map(({ end }, i) => [
         time(Date.parse(end)),
         ...lines.map(({ values }) => count(values[i]!)),
@@ -143,16 +183,17 @@ export const ShareOverTime = (shown: ShownResults) => {
   const withRest = series.points.some((point) => point.decisions > 0 && rest(point) > 0.005)
   const time = clock(shown.zone, series.step)
   // Series leave out decisions to send nothing.
-  const counted = shown.results.variants.some(({ copy_id }) => copy_id === nothing) ? "messages" : "sends"
+  const areMessages = shown.results.variants.some(({ copy_id }) => copy_id === nothing)
+  const texts = ofStep[series.step]
   return (
     <Figure
       id="share"
       title={t`Traffic share`}
-      caption={t`The share of ${counted} that each variant got in each ${series.step}. Better variants get more
-        traffic; a small share stays randomly split, so that changes are noticed.`}
+      caption={`${translated(areMessages ? texts.messages : texts.sends)} ${t`Better variants get more traffic; a small
+        share stays randomly split, so that changes are noticed.`}`}
       headings={[
-        capital(series.step),
-        capital(counted),
+        translated(texts.heading),
+        areMessages ? t`Messages` : t`Sends`,
         ...lines.map(({ name }) => name),
         ...(withRest ? [t`Others`] : []),
       ]}
@@ -176,7 +217,7 @@ export const ShareOverTime = (shown: ShownResults) => {
           ...(withRest
             ? [{
               series: 5,
-              name: "Others",
+              name: t`Others`,
               values: series.points.map((point) => point.decisions > 0 ? Math.max(0, rest(point)) : null),
             }]
             : []),
@@ -190,14 +231,16 @@ export const ShareOverTime = (shown: ShownResults) => {
 export const BestOverTime = (shown: ShownResults) => {
   const { series } = shown
   const lines = drawn(shown)
+  const texts = ofStep[series.step]
   const time = clock(shown.zone, series.step)
   return (
     <Figure
       id="best"
       title={t`Probability of being best`}
-      caption={t`The probability that a variant has the highest rate of the ${series.step}. The table of variants shows the
-        probability for the days of the results.`}
-      headings={[capital(series.step), ...lines.map(({ name }) => name)]}
+      caption={`${
+        translated(texts.best)
+      } ${t`The table of variants shows the probability for the days of the results.`}`}
+      headings={[translated(texts.heading), ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
         ...lines.map(({ at }) => variants[at]!.p_best === null ? t`no data` : percent(variants[at]!.p_best)),
@@ -266,15 +309,18 @@ export const GainOverTime = (shown: ShownResults) => {
         </>
       }
       caption={[
-        t`Estimated ${
-          objectiveText(series.objective)
-        } gained since the start of the window compared with a random split`,
-        t`of the variants${
-          series.by_segment ? t`, segment by segment` : ""
-        }. Above 0, personalization pays off. The band held`,
-        t`the true gain ${coverageText}. Variants with little data are assumed to be close to the others.`,
+        series.by_segment
+          ? t`Estimated ${
+            objectiveText(series.objective)
+          } gained since the start of the window compared with a random split of the variants, segment by segment.`
+          : t`Estimated ${
+            objectiveText(series.objective)
+          } gained since the start of the window compared with a random split of the variants.`,
+        t`Above 0, personalization pays off. The band held the true gain ${
+          translated(coverageText)
+        }. Variants with little data are assumed to be close to the others.`,
       ].join(" ")}
-      headings={[t`Up to the end of the ${series.step}`, t`Gained`, "95 % interval", t`Random split`]}
+      headings={[translated(ofStep[series.step].upTo), t`Gained`, t`95 % interval`, t`Random split`]}
       rows={series.points.toReversed().map(({ end, gain }) => [
         time(Date.parse(end)),
         ...(gain === null ? [t`no data`, "–", "–"] : [
@@ -292,7 +338,7 @@ export const GainOverTime = (shown: ShownResults) => {
         formatValue={(value) => value < 0 ? `−${count(-value)}` : count(value)}
         lines={[{
           series: 0,
-          name: "Gained",
+          name: t`Gained`,
           values: series.points.map(({ gain }) => gain?.gained ?? null),
           bands: series.points.map(({ gain }) => gain?.interval ?? null),
         }]}
@@ -381,19 +427,19 @@ export const Hours = ({ series: { hours }, zone }: Pick<ShownResults, "series" |
       id="hours"
       title={t`When people engage`}
       caption={t`Opens, clicks and conversions of the last 30 days by hour of the week (${zone}). Most at ${
-        list(busiest.map(({ day, hour }) => `${dayNames[day - 1]} ${hour}:00`))
+        list(busiest.map(({ day, hour }) => `${weekday(day - 1)} ${hour}:00`))
       }.`}
-      headings={[t`Hour`, ...dayNames]}
+      headings={[t`Hour`, ...dayNames()]}
       rows={Array.from({ length: 24 }, (_, hour) => [
         `${hour}:00`,
-        ...dayNames.map((_, day) => count(values[day * 24 + hour]!)),
+        ...dayNames().map((_, day) => count(values[day * 24 + hour]!)),
       ])}
     >
       <WeekMap
         labelledBy="hours-title"
         cells={values.map((value) => ({ share: most > 0 ? value / most : 0, text: t`${count(value)} engagements` }))}
       />
-      <ShadeKey from="fewer" to={`${count(most)} in an hour`} />
+      <ShadeKey from={t`fewer`} to={t`${count(most)} in an hour`} />
     </Figure>
   )
 }

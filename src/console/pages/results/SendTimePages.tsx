@@ -1,13 +1,13 @@
 import { Effect } from "effect"
 import { explorationShare } from "../../../sendtime/Choice.ts"
 import { DayOfWeek } from "../../../domain/Season.ts"
-import { t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { SendTimes } from "../../../results/SendTimes.ts"
 import type { SendTimeHour, TemplateSendTimes } from "../../../results/TemplateSendTimes.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { Figure } from "../../charts/Figure.tsx"
 import { dayNames, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
-import { count, percent, signedPercent } from "../../Format.ts"
+import { count, decimals, percent, signedPercent, weekday } from "../../Format.ts"
 import { LineChart } from "../../charts/TimeChart.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -26,16 +26,28 @@ const patience = "100 millis"
 const per100 = (share: number) => {
   const value = 100 * share
   if (value === 0) return "0"
-  return value >= 10 ? value.toFixed(0) : value.toFixed(value >= 1 ? 1 : 2)
+  return decimals(value, value >= 10 ? 0 : value >= 1 ? 1 : 2)
 }
 
-const placeOf = (best: TemplateSendTimes["best"]) => best === null ? "–" : `${dayNames[best.day - 1]} ${best.hour}:00`
+const placeOf = (best: TemplateSendTimes["best"]) => best === null ? "–" : `${weekday(best.day - 1)} ${best.hour}:00`
+
+const onDays: { readonly [day in DayOfWeek]: string } = {
+  mon: english("Mondays"),
+  tue: english("Tuesdays"),
+  wed: english("Wednesdays"),
+  thu: english("Thursdays"),
+  fri: english("Fridays"),
+  sat: english("Saturdays"),
+  sun: english("Sundays"),
+}
 
 const permissionText = ({ allowed_days: days, quiet_hours: quiet }: TemplateSendTimes): string => {
   const parts = [
     ...(quiet === null ? [] : [t`nothing is sent from ${quiet.from} to ${quiet.to}`]),
     ...(days === null ? [] : [
-      t`only ${list(DayOfWeek.literals.flatMap((day, at) => days.includes(day) ? [`${dayNames[at]}s`] : []))} are used`,
+      t`only ${
+        list(DayOfWeek.literals.filter((day) => days.includes(day)).map((day) => translated(onDays[day])))
+      } are used`,
     ]),
   ]
   return parts.length === 0 ? t`Every hour is allowed.` : t`Settings: ${list(parts)}.`
@@ -79,15 +91,14 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
       caption={
         <>
           {t`Expected opens, clicks or conversions per 100 messages within three days, by the hour of sending in
-            the recipient's local time, or in ${zone} if it is unknown. ${permissionText(found)} ${(
-            <a href={settings}>{t`Quiet hours and days`}</a>
-          )}`}
+            the recipient's local time, or in ${zone} if it is unknown.`} {permissionText(found)}{" "}
+          <a href={settings}>{t`Quiet hours and days`}</a>
         </>
       }
-      headings={[t`Hour`, ...dayNames]}
+      headings={[t`Hour`, ...dayNames()]}
       rows={Array.from({ length: 24 }, (_, hour) => [
         `${hour}:00`,
-        ...dayNames.map((_, day) => {
+        ...dayNames().map((_, day) => {
           const one = hours[day * 24 + hour]!
           return one.allowed === 0 ? `(${per100(one.engaged)})` : per100(one.engaged)
         }),
@@ -97,14 +108,16 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
         labelledBy="week-title"
         cells={hours.map((one) => ({
           share: high > low ? 0.06 + 0.94 * (one.engaged - low) / (high - low) : 0.5,
-          text: t`${per100(one.engaged)} of 100${
-            one.allowed === 0 ? t`, not allowed` : one.allowed < 1 ? t`, allowed in part` : ""
-          }`,
+          text: one.allowed === 0
+            ? t`${per100(one.engaged)} of 100, not allowed`
+            : one.allowed < 1
+            ? t`${per100(one.engaged)} of 100, allowed in part`
+            : t`${per100(one.engaged)} of 100`,
           off: offOf(one),
           marked: best?.certain === true && one.day === best.day && one.hour === best.hour,
         }))}
       />
-      <ShadeKey from={per100(low)} to={`${per100(high)} of 100`}>
+      <ShadeKey from={per100(low)} to={t`${per100(high)} of 100`}>
         {best?.certain === true && (
           <span class="key">
             <svg width="18" height="16" aria-hidden="true">
@@ -147,7 +160,7 @@ const Day = ({ hours }: Pick<TemplateSendTimes, "hours">) => {
         formatValue={per100}
         range={[0, 0]}
         certain
-        lines={[{ series: 0, name: "Mon to Fri", values: week }, { series: 1, name: "Sat and Sun", values: weekend }]}
+        lines={[{ series: 0, name: t`Mon to Fri`, values: week }, { series: 1, name: t`Sat and Sun`, values: weekend }]}
       />
     </Figure>
   )
@@ -160,19 +173,17 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
     <Card kind="flush" title={t`Data behind send times`}>
       <div data-live="learned">
         <p class="padded">
-          {t`${
-            basis === "template"
-              ? t`${count(template!.touches)} messages of this template, of which ${
-                count(template!.engagements)
-              } were engaged with. ${percent(template!.weight)} of its
-                week is based on them, the rest on the ${count(organization!.touches)} messages of the organization.`
-              : t`There is no data for this template yet, so this is the week of the whole organization: ${
-                count(organization!.touches)
-              } messages,
-                of which ${count(organization!.engagements)} were engaged with.`
-          } Attention to a message fades within about ${tau} hours. Send times for people
-            with a history are based on that history, combined with this week. For everyone else, this week is
-            used.`}
+          {basis === "template"
+            ? t`${count(template!.touches)} messages of this template, of which ${
+              count(template!.engagements)
+            } were engaged with. ${percent(template!.weight)} of its week is based on them, the rest on the ${
+              count(organization!.touches)
+            } messages of the organization.`
+            : t`There is no data for this template yet, so this is the week of the whole organization: ${
+              count(organization!.touches)
+            } messages, of which ${count(organization!.engagements)} were engaged with.`}{" "}
+          {t`Attention to a message fades within about ${tau} hours. Send times for people with a history are based on that
+            history, combined with this week. For everyone else, this week is used.`}
         </p>
         {variants.length !== 0 && (
           <Table
