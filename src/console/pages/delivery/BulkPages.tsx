@@ -1,14 +1,13 @@
 import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { ComponentChildren } from "preact"
 import { nameOf } from "../../../accounts/Actor.ts"
 import { note, noteNothing } from "../../../accounts/Audit.ts"
 import { type BulkAction, BulkActions, bulkDetails } from "../../../delivery/BulkActions.ts"
 import { type BulkKind, type BulkPreview, type Share, stateOf } from "../../../delivery/BulkPreview.ts"
 import { decodeMembers, type FilterMembers, filterOf, membersOf } from "../../../delivery/DeliveryFilter.ts"
 import { InvalidInput } from "../../../domain/Errors.ts"
-import { english, t } from "../../../languages/Language.ts"
-import { count } from "../../Format.ts"
+import { english, fill, plural, t, translated } from "../../../languages/Language.ts"
+import { count, counted } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
@@ -20,7 +19,7 @@ import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
-import { FilterFacts, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
+import { bulkTitle, FilterFacts, filterIn, messagesOf } from "./DeliveryFilters.tsx"
 import { deliveriesPath } from "./DeliveryViews.tsx"
 
 /** Paths of the form and the page of a bulk action. */
@@ -28,9 +27,9 @@ export const bulkPath = (org: Visit["org"]["slug"], kind: BulkKind) => `${delive
 /** Path of the page of a bulk action. */
 export const actionPath = (org: Visit["org"]["slug"], id: string) => `${deliveriesPath(org)}/-/actions/${id}`
 
-const endpoints = { retry: english("retryDeliveries"), cancel: "cancelDeliveries" } as const
+const endpoints = { retry: "retryDeliveries", cancel: "cancelDeliveries" } as const
 
-const effects: { readonly [kind in BulkKind]: ComponentChildren } = {
+const effects: { readonly [kind in BulkKind]: string } = {
   retry: english(
     "They are queued again with a new set of attempts. A message may arrive twice if the platform accepted an earlier " +
       "attempt but its response was lost.",
@@ -52,7 +51,7 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
       <Table
         cards="line"
         caption={caption}
-        headings={[heading, t`Messages`, "[Narrow]"]}
+        headings={[heading, t`Messages`, t`[Narrow]`]}
         rows={shares.map(({ count: many, value }) => [
           value ?? <span class="muted">{t`none`}</span>,
           { content: count(many), kind: "nowrap" as const, label: t`Messages` },
@@ -67,6 +66,41 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
     </Card>
   )
 
+/** What happens to messages to suppressed addresses. `sampled`: the latest messages that were counted, if not all. */
+const suppressedText = (suppressed: number, sampled: number | undefined): string =>
+  sampled === undefined
+    ? counted(
+      suppressed,
+      "of the messages goes to suppressed addresses and will be cancelled instead of sent.",
+      "of the messages go to suppressed addresses and will be cancelled instead of sent.",
+    )
+    : fill(
+      plural(
+        suppressed,
+        "{0} of the latest {1} messages goes to suppressed addresses and will be cancelled instead of sent.",
+        "{0} of the latest {1} messages go to suppressed addresses and will be cancelled instead of sent.",
+      ),
+      [count(suppressed), count(sampled)],
+    )
+
+/** The captions of the tables of a preview. `sampled`: the latest messages that were counted, if not all. */
+const captionsOf = (sampled: number | undefined) =>
+  sampled === undefined
+    ? {
+      reasons: t`Reasons of the messages`,
+      templates: t`Templates of the messages`,
+      connections: t`Connections of the messages`,
+    }
+    : {
+      reasons: t`Reasons of the latest ${count(sampled)} messages`,
+      templates: t`Templates of the latest ${count(sampled)} messages`,
+      connections: t`Connections of the latest ${count(sampled)} messages`,
+    }
+
+/** How many messages match the filter. */
+const matchText = (matched: number) =>
+  fill(plural(matched, "{0} matches this filter.", "{0} match this filter."), [<b>{messagesOf(matched)}</b>])
+
 /** `linkMembers` is the filter without the time bound of the preview, for links to other lists and previews. */
 const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPreview, key: string) => {
   const { composition, erased, expired, filter, kind, matched } = preview
@@ -75,31 +109,26 @@ const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPr
   const back = `${deliveriesPath(org.slug)}?${new URLSearchParams({ state: stateOf[kind], ...linkMembers })}`
   const narrowed = (name: string) => (value: string) =>
     `${bulkPath(org.slug, kind)}?${new URLSearchParams({ ...linkMembers, [name]: value })}`
-  const which = sampled < matched ? t`of the latest ${count(sampled)} messages` : t`of the messages`
-  const title = `${verbs[kind]} ${messagesOf(matched)}?`
+  const latest = sampled < matched ? sampled : undefined
+  const captions = captionsOf(latest)
+  const title = t`${bulkTitle[kind](matched)}?`
+  const seeAll = <a href={deliveriesPath(org.slug)}>{t`See all deliveries`}</a>
   return view(
     { title, back: { href: back, label: t`Deliveries` } },
     matched === 0
       ? (
         <Note kind="warn">
-          {t`No ${stateOf[kind]} message matches the filter now, so there is nothing to ${kind}. ${(
-            <a href={deliveriesPath(org.slug)}>{t`See all deliveries`}</a>
-          )}.`}
+          {kind === "retry"
+            ? t`No failed message matches the filter now, so there is nothing to retry. ${seeAll}.`
+            : t`No queued message matches the filter now, so there is nothing to cancel. ${seeAll}.`}
         </Note>
       )
       : (
         <Card stacked kind="danger">
           <p>
-            {t`${<b>{messagesOf(matched)}</b>} ${matched === 1 ? t`matches` : t`match`} this filter. ${effects[kind]}`}
+            {matchText(matched)} {translated(effects[kind])}
           </p>
-          {suppressed !== 0 && (
-            <p>
-              {t`${count(suppressed)} ${which} ${
-                suppressed === 1 ? t`goes` : t`go`
-              } to suppressed addresses and will be cancelled instead of
-                sent.`}
-            </p>
-          )}
+          {suppressed !== 0 && <p>{suppressedText(suppressed, latest)}</p>}
           {erased !== 0 && <p>{t`${messagesOf(erased)} to erased people are left unchanged.`}</p>}
           {expired !== 0 && <p>{t`${messagesOf(expired)} that expired are left unchanged.`}</p>}
           <FilterFacts members={members} state={stateOf[kind]} zone={org.time_zone} />
@@ -107,24 +136,24 @@ const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPr
             {Object.entries(members).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
             <input type="hidden" name="key" value={key} />
             <div class="buttons">
-              <Submit kind="danger">{verbs[kind]} {messagesOf(matched)}</Submit>
+              <Submit kind="danger">{bulkTitle[kind](matched)}</Submit>
               <a class="button" href={back}>{t`Go back`}</a>
             </div>
           </Form>
         </Card>
       ),
     kind === "retry" && (
-      <Shares caption={t`Reasons ${which}`} heading={t`Reason`} shares={reasons} hrefOf={narrowed("reason")} />
+      <Shares caption={captions.reasons} heading={t`Reason`} shares={reasons} hrefOf={narrowed("reason")} />
     ),
     <Shares
-      caption={t`Templates ${which}`}
+      caption={captions.templates}
       heading={t`Template`}
       shares={templates}
       hrefOf={narrowed("template_id")}
     />,
     kind === "retry" && (
       <Shares
-        caption={t`Connections ${which}`}
+        caption={captions.connections}
         heading={t`Connection`}
         shares={connections}
         hrefOf={narrowed("connection")}
@@ -133,7 +162,44 @@ const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPr
   )
 }
 
-const done: { readonly [kind in BulkKind]: string } = { retry: english("queued again"), cancel: "cancelled" }
+/** Sentences about the changed messages: while the action runs, of so many, and at its end. */
+const changedText: {
+  readonly [kind in BulkKind]: {
+    readonly running: (changed: number, matched: number) => string
+    readonly done: (changed: number) => string
+  }
+} = {
+  retry: {
+    running: (changed, matched) =>
+      fill(
+        plural(
+          changed,
+          "{0} of {1} has been queued again. The rest follow, even if you leave this page.",
+          "{0} of {1} have been queued again. The rest follow, even if you leave this page.",
+        ),
+        [count(changed), messagesOf(matched)],
+      ),
+    done: (changed) => counted(changed, "message has been queued again.", "messages have been queued again."),
+  },
+  cancel: {
+    running: (changed, matched) =>
+      fill(
+        plural(
+          changed,
+          "{0} of {1} has been cancelled. The rest follow, even if you leave this page.",
+          "{0} of {1} have been cancelled. The rest follow, even if you leave this page.",
+        ),
+        [count(changed), messagesOf(matched)],
+      ),
+    done: (changed) => counted(changed, "message has been cancelled.", "messages have been cancelled."),
+  },
+}
+
+const actionStates: { readonly [state in BulkAction["state"]]: string } = {
+  running: english("running"),
+  done: english("done"),
+  failed: english("failed"),
+}
 
 /** How far an action has come, in a sentence. */
 const Progress = ({ action }: { readonly action: BulkAction }) => {
@@ -141,10 +207,7 @@ const Progress = ({ action }: { readonly action: BulkAction }) => {
   if (state === "running") {
     return (
       <Note live>
-        {t`${count(changed)} of ${messagesOf(matched)} ${changed === 1 ? t`has` : t`have`} been ${
-          done[kind]
-        }. The rest follow, even if you leave this
-          page.`}
+        {changedText[kind].running(changed, matched)}
       </Note>
     )
   }
@@ -157,9 +220,8 @@ const Progress = ({ action }: { readonly action: BulkAction }) => {
   }
   return (
     <Note kind="good" live>
-      {t`${messagesOf(changed)} ${changed === 1 ? t`has` : t`have`} been ${done[kind]}.${
-        changed < matched ? t` The other ${count(matched - changed)} had already been sent or changed.` : ""
-      }`}
+      {changedText[kind].done(changed)}
+      {changed < matched && ` ${t`The other ${count(matched - changed)} had already been sent or changed.`}`}
     </Note>
   )
 }
@@ -188,7 +250,7 @@ const start = (kind: BulkKind) =>
 const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const found = yield* (yield* BulkActions).get(org.slug, params["action"] ?? "")
   const { filter, finishedAt, id: _, kind, matched, requestedAt, requestedBy, state } = found
-  const title = `${verbs[kind]} ${messagesOf(matched)}`
+  const title = bulkTitle[kind](matched)
   return view(
     {
       title,
@@ -203,7 +265,9 @@ const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
           rows={[
             [
               t`Progress`,
-              <Badge kind={state === "done" ? "good" : state === "failed" ? "bad" : "accent"}>{state}</Badge>,
+              <Badge kind={state === "done" ? "good" : state === "failed" ? "bad" : "accent"}>
+                {translated(actionStates[state])}
+              </Badge>,
             ],
             [
               t`Requested`,

@@ -1,7 +1,7 @@
 import { type Fault } from "../../../domain/Errors.ts"
 import { type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
-import { t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { Choices, Field } from "../../components/Field.tsx"
@@ -9,6 +9,9 @@ import { PostButton } from "../../components/Form.tsx"
 import { type Fields, type Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
 import { Badges, isRefusing, Trouble } from "./ConnectionState.tsx"
+
+/** Labels of the boxes that remove a secret. */
+const removals: Readonly<Record<string, string>> = { password: english("Remove the password") }
 
 /** Fields for the secrets of a connection. Stored secrets are not shown. */
 const SecretFields = ({ faults, platform, set }: {
@@ -25,17 +28,19 @@ const SecretFields = ({ faults, platform, set }: {
             name={name}
             type="password"
             autocomplete="new-password"
-            label={required ? label : t`${label} (optional)`}
+            label={required ? translated(label) : t`${translated(label)} (optional)`}
             required={required && !isSet}
             faults={faults}
-            hint={isSet
-              ? t`A value is stored and cannot be shown. Leave empty to keep it.`
-              : t`${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
+            hint={isSet ? t`A value is stored and cannot be shown. Leave empty to keep it.` : [
+              ...(typeof hint === "string" ? [translated(hint)] : []),
+              t`It is stored encrypted and never shown again.`,
+            ]
+              .join(" ")}
           />
           {isSet && !required && (
             <Choices
               name={`remove-${name}`}
-              label={t`Remove the ${label.toLowerCase()}`}
+              label={translated(removals[at!.at(-1)!] ?? label)}
               type="checkbox"
               values={[]}
               options={[[
@@ -130,9 +135,9 @@ export const SettingsCard = ({ setup, values }: {
     <Facts
       rows={[
         ...Object.entries(platformForms[setup.platform].settings.labels).map(([name, label]) =>
-          (values[name] ?? "") !== "" && [label, values[name]] as const
+          (values[name] ?? "") !== "" && [translated(label), values[name]] as const
         ),
-        [t`Secrets`, setup.secrets.length === 0 ? "none" : `set: ${setup.secrets.join(", ")}`],
+        [t`Secrets`, setup.secrets.length === 0 ? t`none` : t`set: ${setup.secrets.join(", ")}`],
       ]}
     />
   </Card>

@@ -328,26 +328,26 @@ const formOf = (
 /** The platforms that messages can leave through. */
 export const platformForms: { readonly [platform in PlatformName]: PlatformForm } = {
   smtp: formOf("smtp", Smtp, "SMTP", english("Any mail server or e-mail service with SMTP.")),
-  ses: formOf("ses", Ses, english("Amazon SES"), english("Sends through Amazon SES by its API, without SMTP.")),
+  ses: formOf("ses", Ses, "Amazon SES", english("Sends through Amazon SES by its API, without SMTP.")),
   resend: formOf(
     "resend",
     Resend,
-    english("Resend"),
+    "Resend",
     english("Sends through Resend by its API. A repeated attempt is sent once."),
   ),
   postmark: formOf(
     "postmark",
     Postmark,
-    english("Postmark"),
+    "Postmark",
     english("Sends through a server and a message stream of Postmark."),
   ),
   braze: formOf(
     "braze",
     Braze,
-    english("Braze"),
+    "Braze",
     english("Sends through your Braze workspace, with its subscriptions and statistics."),
   ),
-  iterable: formOf("iterable", Iterable, english("Iterable"), english("Triggers a campaign of your Iterable project.")),
+  iterable: formOf("iterable", Iterable, "Iterable", english("Triggers a campaign of your Iterable project.")),
   customerio: formOf(
     "customerio",
     CustomerIo,
@@ -357,7 +357,7 @@ export const platformForms: { readonly [platform in PlatformName]: PlatformForm 
   sfmc: formOf(
     "sfmc",
     Sfmc,
-    english("Salesforce Marketing Cloud"),
+    "Salesforce Marketing Cloud",
     english("Uses a send definition of Marketing Cloud Engagement."),
   ),
   sink: formOf(

@@ -1,11 +1,11 @@
-import { Effect } from "effect"
+import { Effect, Record } from "effect"
 import { complaintAddressOf } from "../../../tracking/BounceAddress.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { type ConnectionChange, Connections } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
 import { type ConnectionTest, testConnection } from "../../../delivery/testConnection.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
-import { t } from "../../../languages/Language.ts"
+import { t, translated } from "../../../languages/Language.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Tracking } from "../../../tracking/Tracking.ts"
 import { Card } from "../../components/Card.tsx"
@@ -65,10 +65,10 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           <Table
             cards="labelled"
             caption={t`Connections by name`}
-            headings={[t`Name`, t`Platform`, t`State`, t`Changed`, "[Actions]"]}
+            headings={[t`Name`, t`Platform`, t`State`, t`Changed`, t`[Actions]`]}
             rows={all.map((setup) => [
               <a href={`${at}/${setup.name}`}>{setup.name}</a>,
-              platformForms[setup.platform].title,
+              translated(platformForms[setup.platform].title),
               <Badges setup={setup} inUse={setup.name === used} />,
               { kind: "nowrap", content: <Time at={setup.updatedAt.toISOString()} zone={org.time_zone} /> },
               {
@@ -105,9 +105,9 @@ const choose = (visit: Visit) =>
       {Object.entries(platformForms).map(([platform, { about, title }]) => (
         <Card>
           <div class="tile">
-            <h2>{title}</h2>
-            <p>{about}</p>
-            <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={t`Set up ${title}`}>
+            <h2>{translated(title)}</h2>
+            <p>{translated(about)}</p>
+            <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={t`Set up ${translated(title)}`}>
               {t`Set up`}
             </a>
           </div>
@@ -138,9 +138,9 @@ const placed = (platform: PlatformName, faults: ReadonlyArray<Fault>): ReadonlyA
 }
 
 const labels = (platform: PlatformName) => ({
-  name: "Name",
-  ...platformForms[platform].settings.labels,
-  ...platformForms[platform].secrets.labels,
+  name: t`Name`,
+  ...Record.map(platformForms[platform].settings.labels, translated),
+  ...Record.map(platformForms[platform].secrets.labels, translated),
 })
 
 const platformIn = ({ params }: Visit): Effect.Effect<PlatformName, ConnectionNotFound> => {
@@ -155,7 +155,11 @@ const create = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, fou
   const all = yield* (yield* Connections).list(visit.org.slug)
   const free = all.some(({ name }) => name === platform) ? "" : platform
   return view(
-    { title: t`Set up ${title}`, back: { href: `${pathOf(visit)}/-/new`, label: t`Add a connection` }, lead: about },
+    {
+      title: t`Set up ${translated(title)}`,
+      back: { href: `${pathOf(visit)}/-/new`, label: t`Add a connection` },
+      lead: translated(about),
+    },
     <ErrorSummary faults={faults} labels={labels(platform)} />,
     <Card>
       <Form submit={t`Set up`} action={`${pathOf(visit)}/-/new/${platform}`}>
@@ -195,7 +199,7 @@ const show = Effect.fnUntraced(
       {
         title: setup.name,
         back: { href: pathOf(visit), label: t`Connections` },
-        lead: title,
+        lead: translated(title),
         actions: (
           <>
             {can("sendTestMessage") && setup.platform === "smtp" && (
@@ -276,7 +280,7 @@ const switchAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
     return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: t`There is no such switch` }] })
   }
   yield* change === "resume" ? connections.resume(visit.org.slug, name) : connections.put(visit.org.slug, name, change)
-  return { to: `${pathOf(visit)}/${name}`, done: t`connection-${to}` }
+  return { to: `${pathOf(visit)}/${name}`, done: `connection-${to}` }
 })
 
 const removePage = Effect.fnUntraced(function* (visit: Visit) {
@@ -290,9 +294,8 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
     button: t`Delete the connection`,
     text: (
       <p>
-        {t`Its settings and secrets are deleted. Queued messages wait for another connection${
-          setup.name === used ? t`. This connection is in use now` : ""
-        }.`}
+        {t`Its settings and secrets are deleted. Queued messages wait for another connection.`}
+        {setup.name === used && ` ${t`This connection is in use now.`}`}
       </p>
     ),
   })

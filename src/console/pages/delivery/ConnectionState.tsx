@@ -1,5 +1,5 @@
 import type { ConnectionSetup } from "../../../delivery/Connections.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Note } from "../../components/Note.tsx"
 import { Time } from "../../components/Time.tsx"
@@ -11,6 +11,13 @@ const troubleText = {
   refusing: english("Paused because the platform refuses messages"),
 }
 
+const troubleWord = {
+  "slow-down": english("slowed down"),
+  failing: english("failing"),
+  broken: english("broken"),
+  refusing: english("refusing"),
+}
+
 /** Whether a connection is paused because the platform refuses messages. */
 export const isRefusing = ({ trouble }: ConnectionSetup) => trouble?.state === "refusing"
 
@@ -20,7 +27,7 @@ export const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; read
     {!setup.enabled
       ? <Badge>{t`disabled`}</Badge>
       : setup.trouble !== null
-      ? <Badge kind="bad">{setup.trouble.state === "slow-down" ? t`slowed down` : setup.trouble.state}</Badge>
+      ? <Badge kind="bad">{translated(troubleWord[setup.trouble.state])}</Badge>
       : setup.paused
       ? <Badge kind="warn">{t`paused`}</Badge>
       : <Badge kind="good">{t`ready`}</Badge>} {inUse && <Badge kind="accent">{t`in use`}</Badge>}
@@ -31,14 +38,10 @@ export const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; read
 export const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; readonly zone: string }) =>
   setup.trouble === null ? null : (
     <Note kind="bad">
-      {t`${troubleText[setup.trouble.state]} since ${(
+      {t`${translated(troubleText[setup.trouble.state])} since ${(
         <Time at={setup.trouble.since} zone={zone} />
-      )}: ${setup.trouble.reason} ${
-        setup.trouble.until === null ? t`Fix the cause, then resume the connection. Queued messages wait.` : (
-          <>
-            {t`Tried again ${<Time at={setup.trouble.until} zone={zone} />}. Queued messages wait.`}
-          </>
-        )
-      }`}
+      )}: ${setup.trouble.reason}`} {setup.trouble.until === null
+        ? t`Fix the cause, then resume the connection. Queued messages wait.`
+        : t`Tried again ${<Time at={setup.trouble.until} zone={zone} />}. Queued messages wait.`}
     </Note>
   )

@@ -3,11 +3,12 @@ import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { DeliveryState } from "../../../delivery/Delivery.ts"
 import { decodeMembers, type DeliveryFilter, type FilterMembers, filterOf } from "../../../delivery/DeliveryFilter.ts"
 import type { Fault } from "../../../domain/Errors.ts"
-import { english, t } from "../../../languages/Language.ts"
-import { count } from "../../Format.ts"
+import { english, fill, plural, t, translated } from "../../../languages/Language.ts"
+import { count, counted } from "../../Format.ts"
 import { inField, instantOf } from "../../FieldTime.ts"
 import { Field, SelectField } from "../../components/Field.tsx"
 import { Time } from "../../components/Time.tsx"
+import { stateText } from "./DeliveryViews.tsx"
 
 /** A filter as the query of a page has it. */
 export interface DeliveryQuery {
@@ -75,11 +76,20 @@ export const FilterForm = ({ all, at, connections, filtered, query, templates, z
   const field = (
     name: typeof names[number],
     more: { readonly type?: "email"; readonly list?: ReadonlyArray<string> },
-  ) => <Field name={name} label={filterLabels[name]} required={false} value={typed(name)} faults={faults} {...more} />
+  ) => (
+    <Field
+      name={name}
+      label={translated(filterLabels[name])}
+      required={false}
+      value={typed(name)}
+      faults={faults}
+      {...more}
+    />
+  )
   const time = (name: "since" | "until") => (
     <Field
       name={name}
-      label={filterLabels[name]}
+      label={translated(filterLabels[name])}
       type="datetime-local"
       required={false}
       value={inField(filter[name], zone)}
@@ -94,7 +104,7 @@ export const FilterForm = ({ all, at, connections, filtered, query, templates, z
         name="state"
         label={t`State`}
         value={filter.state ?? ""}
-        options={[["", t`All`], ...DeliveryState.literals.map((one) => [one, one] as const)]}
+        options={[["", t`All`], ...DeliveryState.literals.map((one) => [one, stateText(one)] as const)]}
       />
       {field("email", { type: "email" })}
       <details open={isOpen}>
@@ -119,11 +129,14 @@ export const FilterForm = ({ all, at, connections, filtered, query, templates, z
   )
 }
 
-/** The verb of a bulk action on so many messages, for buttons and titles. */
-export const verbs: { readonly [kind in BulkKind]: string } = { retry: english("Retry"), cancel: english("Cancel") }
-
 /** Returns a number of messages in words, such as `1 message`. */
-export const messagesOf = (many: number) => `${count(many)} ${many === 1 ? "message" : "messages"}`
+export const messagesOf = (many: number) => counted(many, "message")
+
+/** A bulk action on so many messages in words, for buttons and titles. */
+export const bulkTitle: { readonly [kind in BulkKind]: (many: number) => string } = {
+  retry: (many) => fill(plural(many, "Retry {0} message", "Retry {0} messages"), [count(many)]),
+  cancel: (many) => fill(plural(many, "Cancel {0} message", "Cancel {0} messages"), [count(many)]),
+}
 
 /** The members of a filter in words. */
 export const FilterFacts = ({ members, state, zone }: {
@@ -133,11 +146,11 @@ export const FilterFacts = ({ members, state, zone }: {
 }) => (
   <dl class="facts">
     <dt>{t`State`}</dt>
-    <dd>{state}</dd>
+    <dd>{stateText(state)}</dd>
     {names.flatMap((name) => {
       const value = members[name]
       return value === undefined ? [] : [
-        <dt>{filterLabels[name]}</dt>,
+        <dt>{translated(filterLabels[name])}</dt>,
         <dd>{name === "since" || name === "until" ? <Time at={value} zone={zone} /> : value}</dd>,
       ]
     })}

@@ -1,5 +1,5 @@
 import { Clock, Effect, Layer } from "effect"
-import { BulkActions, isStopped } from "../../../delivery/BulkActions.ts"
+import { type BulkAction, BulkActions, isStopped } from "../../../delivery/BulkActions.ts"
 import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import { countedAtMost, Deliveries } from "../../../delivery/Deliveries.ts"
@@ -10,7 +10,7 @@ import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { count, counted } from "../../Format.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
-import { t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -29,8 +29,8 @@ import { actionPath, bulkPath } from "./BulkPages.tsx"
 import * as BulkPages from "./BulkPages.tsx"
 import * as ConnectionPages from "./ConnectionPages.tsx"
 import * as ReceiverPages from "./ReceiverPages.tsx"
-import { type DeliveryQuery, FilterForm, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
-import { deliveriesPath, DeliveryBadge, isCancellable, isRetriable, SummaryCard } from "./DeliveryViews.tsx"
+import { bulkTitle, type DeliveryQuery, FilterForm, filterIn, messagesOf } from "./DeliveryFilters.tsx"
+import { deliveriesPath, DeliveryBadge, isCancellable, isRetriable, stateText, SummaryCard } from "./DeliveryViews.tsx"
 import { type DeliveryNames, DeliveryTable, namesFor, templateName, variantName } from "./DeliveryTable.tsx"
 import { Pictures } from "./DeliveryPictures.tsx"
 import * as MessageFrame from "./MessageFrame.tsx"
@@ -53,6 +53,29 @@ const bulkFor = Effect.fnUntraced(function* ({ can, org }: Visit, { faults, filt
   return found === 0 ? undefined : { kind, count: found }
 })
 
+/** Texts of the number of messages that can be changed, which may be a lower bound. */
+const bulkTexts: {
+  readonly [kind in BulkKind]: {
+    readonly possible: (many: number, orMore: boolean) => string
+    readonly button: (many: number, orMore: boolean) => string
+  }
+} = {
+  retry: {
+    possible: (many, orMore) =>
+      orMore
+        ? t`${messagesOf(many)} or more can be retried`
+        : counted(many, "message can be retried", "messages can be retried"),
+    button: (many, orMore) => orMore ? t`Retry all` : t`Retry all ${count(many)}`,
+  },
+  cancel: {
+    possible: (many, orMore) =>
+      orMore
+        ? t`${messagesOf(many)} or more can be cancelled`
+        : counted(many, "message can be cancelled", "messages can be cancelled"),
+    button: (many, orMore) => orMore ? t`Cancel all` : t`Cancel all ${count(many)}`,
+  },
+}
+
 /** The number of deliveries that a bulk action would change, and the way to it. */
 const BulkBar = ({ filter, forAll, org }: {
   readonly filter: URLSearchParams
@@ -61,15 +84,13 @@ const BulkBar = ({ filter, forAll, org }: {
 }) => (
   <div class="bulk-bar">
     <p>
-      {messagesOf(forAll.count)}
-      {forAll.count < countedAtMost ? "" : t` or more`}
-      {forAll.kind === "retry" ? t` can be retried` : t` can be cancelled`}
+      {bulkTexts[forAll.kind].possible(forAll.count, forAll.count >= countedAtMost)}
     </p>
     <a
       class={forAll.kind === "retry" ? "button primary" : "button danger"}
       href={`${bulkPath(org.slug, forAll.kind)}?${filter}`}
     >
-      {t`${verbs[forAll.kind]} all${forAll.count < countedAtMost ? ` ${count(forAll.count)}` : ""}`}
+      {bulkTexts[forAll.kind].button(forAll.count, forAll.count >= countedAtMost)}
     </a>
   </div>
 )
@@ -89,6 +110,16 @@ const hoursOf = (query: URLSearchParams): number => {
   const text = query.get("hours") ?? ""
   const hours = Number(text)
   return /^\d{1,4}$/.test(text) && hours >= 1 && hours <= keptHours ? hours : 1
+}
+
+const actionLink = (org: Visit["org"], { id, kind, matched }: BulkAction) => (
+  <a href={actionPath(org.slug, id)}>{bulkTitle[kind](matched)}</a>
+)
+
+/** The caption of the list. `total`: undefined if it is not known. */
+const captionOf = (total: number | undefined, order: "latest" | "oldest"): string => {
+  const what = total === undefined ? t`Deliveries` : counted(total, "delivery", "deliveries")
+  return order === "latest" ? t`${what}, newest first` : t`${what}, oldest first`
 }
 
 const list = Effect.fnUntraced(function* (visit: Visit) {
@@ -162,8 +193,9 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       : null,
     unfinished.map((one) => (
       <Note kind={one.state === "failed" ? "bad" : "plain"}>
-        <a href={actionPath(org.slug, one.id)}>{verbs[one.kind]} {messagesOf(one.matched)}</a>
-        {one.state === "failed" ? t` stopped early.` : t` is running: ${count(one.changed)} done.`}
+        {one.state === "failed"
+          ? t`${actionLink(org, one)} stopped early.`
+          : t`${actionLink(org, one)} is running: ${count(one.changed)} done.`}
       </Note>
     )),
     <SummaryCard summary={summary} />,
@@ -193,9 +225,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             <DeliveryTable
               at={at}
               first={isPictured ? 3 : 6}
-              caption={t`${total === undefined ? t`Deliveries` : counted(total, "delivery", "deliveries")}, ${
-                order === "latest" ? "newest" : "oldest"
-              } first`}
+              caption={captionOf(total, order)}
               names={names}
               now={now}
               queued={queuedHeading}
@@ -221,6 +251,11 @@ const existing = ({ org, params }: Visit) => {
   return Deliveries.use((deliveries) => deliveries.get(org.slug, isStorable(id) ? id : ""))
 }
 
+const priorities: { readonly [priority in Delivery["priority"]]: string } = {
+  transactional: english("transactional"),
+  bulk: english("bulk"),
+}
+
 const DeliveryFacts = ({ delivery, names, org, zone }: {
   readonly delivery: Delivery
   readonly names: DeliveryNames
@@ -240,7 +275,7 @@ const DeliveryFacts = ({ delivery, names, org, zone }: {
           </a>, <bdi>{variantName(names, delivery)}</bdi>
         </>,
       ],
-      [t`Priority`, delivery.priority],
+      [t`Priority`, translated(priorities[delivery.priority])],
       [t`Queued`, <Time at={delivery.queuedAt.toISOString()} zone={zone} />],
       delivery.finishedAt === null
         ? [delivery.attempts > 0 ? t`Next attempt` : t`Due`, <Time at={delivery.dueAt.toISOString()} zone={zone} />]
@@ -295,22 +330,24 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
 
 const confirm = (
   what: "cancel" | "retry",
-  { button, text, title }: { readonly title: string; readonly button: string; readonly text: string },
+  { button, text, title: question }: { readonly title: string; readonly button: string; readonly text: string },
 ) =>
   Effect.fnUntraced(function* (visit: Visit) {
     const delivery = yield* existing(visit)
     const now = yield* Clock.currentTimeMillis
     const at = `${deliveriesPath(visit.org.slug)}/${delivery.id}`
+    const title = translated(question)
     const possible = what === "cancel" ? isCancellable(delivery) : isRetriable(delivery, now)
     const back = { href: at, label: t`Delivery` }
     if (possible) {
       return askFirst({
         question: title,
         back,
-        button,
+        button: translated(button),
         text: (
           <p>
-            {t`${text} It goes to ${<b>{delivery.email}</b>}, from the template ${<b>{delivery.templateId}</b>}.`}
+            {translated(text)}{" "}
+            {t`It goes to ${<b>{delivery.email}</b>}, from the template ${<b>{delivery.templateId}</b>}.`}
           </p>
         ),
       })
@@ -320,7 +357,10 @@ const confirm = (
       <Note kind="warn">
         {delivery.state === "failed" && hasExpired(delivery, now)
           ? t`The message has expired.`
-          : t`The message is ${delivery.state}, so you cannot ${what} it.`} <a href={at}>{t`Back to the delivery`}</a>.
+          : what === "cancel"
+          ? t`The message is ${stateText(delivery.state)}, so you cannot cancel it.`
+          : t`The message is ${stateText(delivery.state)}, so you cannot retry it.`}{" "}
+        <a href={at}>{t`Back to the delivery`}</a>.
       </Note>,
     )
   })
@@ -345,9 +385,9 @@ const own = pages(({ asks, page }) => [
     "/console/o/:org/deliveries/:delivery/cancel",
     "cancelDelivery",
     confirm("cancel", {
-      title: t`Cancel this message?`,
-      button: t`Cancel the message`,
-      text: t`It will not be sent and cannot be queued again. Request a new message instead.`,
+      title: english("Cancel this message?"),
+      button: english("Cancel the message"),
+      text: english("It will not be sent and cannot be queued again. Request a new message instead."),
     }),
     cancelAction,
   ),
@@ -355,10 +395,12 @@ const own = pages(({ asks, page }) => [
     "/console/o/:org/deliveries/:delivery/retry",
     "retryDelivery",
     confirm("retry", {
-      title: t`Send this message again?`,
-      button: t`Queue it again`,
-      text: t`It is queued again with a new set of attempts. It may arrive twice if the platform accepted an
-        earlier attempt but its response was lost.`,
+      title: english("Send this message again?"),
+      button: english("Queue it again"),
+      text: english(
+        "It is queued again with a new set of attempts. It may arrive twice if the platform accepted an earlier attempt " +
+          "but its response was lost.",
+      ),
     }),
     retryAction,
   ),

@@ -1,18 +1,21 @@
 import type { DeliveryPoint, DeliverySeries } from "../../../delivery/DeliveryRates.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Pills } from "../../components/Pills.tsx"
 import { Figure } from "../../charts/Figure.tsx"
-import { axisTime, count } from "../../Format.ts"
+import { axisTime, count, counted, decimals } from "../../Format.ts"
 import { LineChart } from "../../charts/TimeChart.tsx"
 
-const windows = [[1, english("Last hour")], [24, "Last 24 hours"], [168, "Last 7 days"], [840, "Last 35 days"]] as const
+const windows = [[1, english("Last hour")], [24, english("Last 24 hours")], [168, english("Last 7 days")], [
+  840,
+  english("Last 35 days"),
+]] as const
 
 /** The scale of an axis of counts: whole numbers, up to 4 or more. */
 const few = [0, 4] as const
 
 const rate = (perMinute: number) =>
-  perMinute === 0 ? "0" : perMinute < 10 ? String(Number(perMinute.toPrecision(2))) : count(perMinute)
+  perMinute === 0 ? "0" : perMinute < 10 ? decimals(Number(perMinute.toPrecision(2)), 0, 9) : count(perMinute)
 
 /** The unit for durations up to `seconds`. */
 const unitOf = (seconds: number) =>
@@ -22,8 +25,7 @@ const unitOf = (seconds: number) =>
     ? { name: "min", seconds: 60 }
     : { name: "h", seconds: 3_600 }
 
-const lengthOf = (minutes: number) =>
-  minutes === 1 ? "minute" : minutes < 120 ? `${minutes} minutes` : `${minutes / 60} hours`
+const lengthOf = (minutes: number) => minutes < 120 ? counted(minutes, "minute") : counted(minutes / 60, "hour")
 
 const sum = (points: ReadonlyArray<DeliveryPoint>, of: "sent" | "failed" | "retried") =>
   points.reduce((all, point) => all + point[of], 0)
@@ -48,8 +50,9 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
     formatTime: isLong ? axisTime(zone, "day") : time,
     certain: true,
   })
-  const from = stepMinutes === 1 ? t`Minute from` : `${length} from`
-  const start = ({ complete, start }: DeliveryPoint) => `${time(start.getTime())}${complete ? "" : t` (not over yet)`}`
+  const from = stepMinutes === 1 ? t`Minute from` : t`${length} from`
+  const start = ({ complete, start }: DeliveryPoint) =>
+    complete ? time(start.getTime()) : t`${time(start.getTime())} (not over yet)`
   const latest = points.toReversed()
   const perMinute = (of: "sent" | "failed" | "retried") => points.map((point) => point[of] / point.minutes)
   const queued = points.map((point) => point.queued)
@@ -65,7 +68,7 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
         aria="true"
         links={windows.map(([one, label]) => ({
           href: one === 1 ? path : `${path}?hours=${one}`,
-          label,
+          label: translated(label),
           isCurrent: one === hours,
         }))}
       />
@@ -81,10 +84,11 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
               } attempts repeated.`}
             </p>
           }
-          caption={t`Messages by state, per minute${
-            stepMinutes === 1 ? "" : t` on the average of ${length}`
-          }. Failed messages are not retried automatically; repeated
-            attempts failed temporarily.`}
+          caption={stepMinutes === 1
+            ? t`Messages by state, per minute. Failed messages are not retried automatically; repeated attempts failed
+              temporarily.`
+            : t`Messages by state, per minute on the average of ${length}. Failed messages are not retried automatically;
+              repeated attempts failed temporarily.`}
           headings={[from, t`Sent per minute`, t`Failed per minute`, t`Repeated per minute`]}
           rows={latest.map((point) => [
             start(point),
@@ -98,9 +102,9 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
             range={few}
             formatValue={rate}
             lines={[
-              { series: 0, name: "Sent", values: perMinute("sent") },
-              { series: 1, name: "Failed", values: perMinute("failed") },
-              { series: 3, name: "Repeated", values: perMinute("retried") },
+              { series: 0, name: t`Sent`, values: perMinute("sent") },
+              { series: 1, name: t`Failed`, values: perMinute("failed") },
+              { series: 3, name: t`Repeated`, values: perMinute("retried") },
             ]}
           />
         </Figure>
@@ -110,9 +114,11 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
           <Figure
             id="waiting"
             title={t`Messages waiting`}
-            caption={t`Messages that were due but not sent, measured once a minute${
-              stepMinutes === 1 ? "" : t`; the most within ${length}`
-            }. At most ${count(most(queued))}.`}
+            caption={stepMinutes === 1
+              ? t`Messages that were due but not sent, measured once a minute. At most ${count(most(queued))}.`
+              : t`Messages that were due but not sent, measured once a minute; the most within ${length}. At most ${
+                count(most(queued))
+              }.`}
             headings={[from, t`Waiting`]}
             rows={latest.map((point) => [start(point), point.queued === null ? t`not measured` : count(point.queued)])}
           >
@@ -120,7 +126,7 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
               {...common("waiting")}
               range={few}
               formatValue={count}
-              lines={[{ series: 0, name: "Waiting", values: queued }]}
+              lines={[{ series: 0, name: t`Waiting`, values: queued }]}
             />
           </Figure>
           <Figure
@@ -140,7 +146,7 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
               formatValue={(value) => `${rate(value)} ${unit.name}`}
               lines={[{
                 series: 0,
-                name: "Oldest",
+                name: t`Oldest`,
                 values: waits.map((seconds) => seconds === null ? null : seconds / unit.seconds),
               }]}
             />

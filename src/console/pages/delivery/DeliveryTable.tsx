@@ -80,7 +80,7 @@ export const DeliveryTable = ({ at, caption, first, names, now, queued, shown, v
       cards="labelled"
       first={first}
       caption={caption}
-      headings={[t`To`, t`State`, t`Template and variant`, queued, t`Due`, t`Attempts`, "[Actions]"]}
+      headings={[t`To`, t`State`, t`Template and variant`, queued, t`Due`, t`Attempts`, t`[Actions]`]}
       rows={shown.map((delivery) => [
         <>
           <a href={`${at}/${delivery.id}`}>{delivery.email ?? t`(erased)`}</a>

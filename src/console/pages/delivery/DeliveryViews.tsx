@@ -1,6 +1,6 @@
 import { type Delivery, type DeliveryState, type DeliverySummary, hasExpired } from "../../../delivery/Delivery.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
-import { t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { rate } from "../../Format.ts"
@@ -17,9 +17,20 @@ const kinds: { readonly [state in DeliveryState]: "plain" | "good" | "warn" | "b
   cancelled: "warn",
 }
 
+const states: { readonly [state in DeliveryState]: string } = {
+  queued: english("queued"),
+  sending: english("sending"),
+  sent: english("sent"),
+  failed: english("failed"),
+  cancelled: english("cancelled"),
+}
+
+/** The state of a message in a word. */
+export const stateText = (state: DeliveryState): string => translated(states[state])
+
 /** The state of a message as a badge. */
 export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) =>
-  <Badge kind={kinds[state]}>{state}</Badge>
+  <Badge kind={kinds[state]}>{stateText(state)}</Badge>
 
 /** Whether it can be cancelled, or sent again. */
 export const isCancellable = ({ state }: Delivery) => state === "queued"

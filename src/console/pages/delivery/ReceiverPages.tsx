@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Record } from "effect"
 import { DkimKeys, type DkimKeyView } from "../../../delivery/dkim/DkimKeys.ts"
 import type { DnsRecord } from "../../../delivery/dkim/DkimKey.ts"
 import { Connections } from "../../../delivery/Connections.ts"
@@ -6,7 +6,7 @@ import type { DeliverabilityCheck, Finding } from "../../../delivery/receivers/F
 import { type TestMessageResult, TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -31,6 +31,13 @@ const checkNames: { readonly [check in DeliverabilityCheck]: string } = {
 }
 
 const badgeKinds = { ok: "good", missing: "warn", wrong: "bad", unknown: "plain" } as const
+
+const statusWords = {
+  ok: "ok",
+  missing: english("missing"),
+  wrong: english("wrong"),
+  unknown: english("unknown"),
+} as const
 
 const labels = {
   to: english("Send to"),
@@ -71,8 +78,8 @@ const TestResult = ({ result }: { readonly result: TestMessageResult }) => (
         caption={t`Checks by receivers`}
         headings={[t`Check`, t`Result`, t`Details`]}
         rows={result.findings.map((finding) => [
-          checkNames[finding.check],
-          <Badge kind={badgeKinds[finding.status]}>{finding.status}</Badge>,
+          translated(checkNames[finding.check]),
+          <Badge kind={badgeKinds[finding.status]}>{translated(statusWords[finding.status])}</Badge>,
           <FindingCell finding={finding} />,
         ])}
       />
@@ -145,7 +152,7 @@ const TestForm = ({ at, faults, sent, templates, visit }: {
       <Form submit={t`Send test message`} action={`${at}/test-message`}>
         <Field
           name="to"
-          label={labels.to}
+          label={translated(labels.to)}
           type="email"
           value={sent["to"] ?? visit.session.account.email}
           faults={faults}
@@ -153,7 +160,7 @@ const TestForm = ({ at, faults, sent, templates, visit }: {
         />
         <SelectField
           name="template_id"
-          label={labels.template_id}
+          label={translated(labels.template_id)}
           value={sent["template_id"] ?? ""}
           faults={faults}
           hint={t`The first active variant of a template, with empty placeholders.`}
@@ -180,7 +187,7 @@ const NewKey = ({ at, faults, sent }: {
     <Form submit={t`Create key`} action={`${at}/dkim`}>
       <Field
         name="domain"
-        label={t`${labels.domain} (optional)`}
+        label={t`${translated(labels.domain)} (optional)`}
         required={false}
         value={sent["domain"] ?? ""}
         faults={faults}
@@ -188,7 +195,7 @@ const NewKey = ({ at, faults, sent }: {
       />
       <Field
         name="selector"
-        label={t`${labels.selector} (optional)`}
+        label={t`${translated(labels.selector)} (optional)`}
         required={false}
         value={sent["selector"] ?? ""}
         faults={faults}
@@ -198,7 +205,7 @@ const NewKey = ({ at, faults, sent }: {
         name="private_key"
         type="password"
         autocomplete="new-password"
-        label={t`${labels.private_key} (optional)`}
+        label={t`${translated(labels.private_key)} (optional)`}
         required={false}
         faults={faults}
         hint={t`To import an RSA key in PEM format. It is stored encrypted and never shown again. Leave empty to
@@ -246,7 +253,7 @@ const show = Effect.fnUntraced(
       body: (
         <>
           {head}
-          <ErrorSummary faults={faults} labels={labels} />
+          <ErrorSummary faults={faults} labels={Record.map(labels, translated)} />
           {result !== undefined && <TestResult result={result} />}
           {can("sendTestMessage") && (
             <TestForm templates={templates} visit={visit} at={at} sent={sent} faults={faults} />

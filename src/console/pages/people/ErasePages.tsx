@@ -4,7 +4,7 @@ import type { Erasure } from "../../../erasure/ErasureQueue.ts"
 import { Erasures } from "../../../people/Erasures.ts"
 import { erasedKinds, erasedLabels, keptLabels } from "../../../erasure/Report.ts"
 import { ErasureBody } from "../../../api/webhooks/WebhooksApi.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
@@ -66,8 +66,8 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
     <Card stacked kind="danger">
       <Facts
         rows={[
-          person.user_id !== undefined && [personForm.labels.user_id, <b>{person.user_id}</b>],
-          person.email !== undefined && [personForm.labels.email, <b>{person.email}</b>],
+          person.user_id !== undefined && [translated(personForm.labels["user_id"]!), <b>{person.user_id}</b>],
+          person.email !== undefined && [translated(personForm.labels["email"]!), <b>{person.email}</b>],
         ]}
       />
       <p>
@@ -122,16 +122,19 @@ const titles = {
 
 const done = (visit: Visit, erasure: Erasure) =>
   view(
-    { title: titles[erasure.state], back: back(visit) },
+    { title: translated(titles[erasure.state]), back: back(visit) },
     outcome(visit, erasure),
     <Card title={t`Erased`}>
-      <Facts rows={erasedKinds.map((kind) => [erasedLabels[kind], erasure[kind]] as const)} />
+      <Facts rows={erasedKinds.map((kind) => [translated(erasedLabels[kind]), erasure[kind]] as const)} />
     </Card>,
     erasure.kept.length !== 0 && (
       <Card title={t`Kept`}>
         <Facts
           rows={erasure.kept.map(({ count, kind, reason }) =>
-            [keptLabels[kind], count === null ? reason : `${count}. ${reason}`] as const
+            [
+              translated(keptLabels[kind]),
+              [...(count === null ? [] : [`${count}.`]), translated(reason)].join(" "),
+            ] as const
           )}
         />
       </Card>

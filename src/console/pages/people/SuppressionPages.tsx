@@ -11,7 +11,7 @@ import { SuppressionImports } from "../../../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../../../suppressions/Suppressions.ts"
 import { assets } from "../../Assets.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Form } from "../../components/Form.tsx"
@@ -45,10 +45,10 @@ const Entries = ({ entries, visit }: { readonly visit: Visit; readonly entries: 
   <Table
     cards="labelled"
     caption={t`Suppressed addresses`}
-    headings={[t`Address`, t`Reason`, t`Since`, t`Source`, "[Actions]"]}
+    headings={[t`Address`, t`Reason`, t`Since`, t`Source`, t`[Actions]`]}
     rows={entries.map(({ address, reason, source, suppressedAt }) => [
       address ?? <span class="muted">{t`erased person`}</span>,
-      reasonWords[reason].name,
+      translated(reasonWords[reason].name),
       <Time at={suppressedAt.toISOString()} zone={visit.org.time_zone} />,
       source,
       {
@@ -118,7 +118,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
           { href: pathOf(visit), label: t`All`, isCurrent: reason === undefined && address === "" },
           ...SuppressionReason.literals.map((one) => ({
             href: `${pathOf(visit)}?reason=${one}`,
-            label: reasonWords[one].name,
+            label: translated(reasonWords[one].name),
             isCurrent: one === reason,
           })),
         ]}
@@ -179,7 +179,7 @@ const importForm = (visit: Visit, { text = "" }: Fields = {}, faults: ReadonlyAr
           <label for="text">{t`Content of the file`}</label>
           <p class="hint" id="text-hint">
             {t`Up to 20,000 rows and about 500 kB. ${(
-              <code>{t`parlance suppression import`}</code>
+              <code>parlance suppression import</code>
             )} takes files of any size.`}
           </p>
           <textarea

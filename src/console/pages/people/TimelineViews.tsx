@@ -5,7 +5,7 @@ import { localeIn } from "../../../journal/decisions/DecisionLocale.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import { sourceIdOf, sourceTitle } from "../../../domain/Source.ts"
 import type { Organization } from "../../../domain/Organization.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import type { StoredProfile } from "../../../profiles/ProfileRows.ts"
 import type { Timeline, TimelineDecision, TimelineEvent } from "../../../people/Timelines.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -22,11 +22,11 @@ import { templatePath } from "../templates/Paths.ts"
 const effects: {
   readonly [effect in TimelineEvent["effect"]]: readonly [kind: "good" | "plain" | "warn" | "accent", text: string]
 } = {
-  counted: ["good", "counted"],
+  counted: ["good", english("counted")],
   repeated: ["plain", english("already counted")],
   automated: ["accent", english("by a machine")],
   out_of_time: ["warn", english("out of time")],
-  waiting: ["plain", "waiting"],
+  waiting: ["plain", english("waiting")],
   unmatched: ["warn", english("no send found")],
   person: ["plain", english("about the person")],
 }
@@ -40,9 +40,18 @@ const modes: Readonly<Record<string, string>> = {
   fallback: english("In place of a variant that could not be rendered"),
 }
 
+/** The data that a recommended send time is based on. */
+const bases: Readonly<Record<string, string>> = {
+  user: english("user"),
+  variant: english("variant"),
+  template: english("template"),
+  organization: english("organization"),
+  default: english("default"),
+}
+
 /** The value of a conversion, such as `worth 49.9 EUR`. */
 const valueText = ({ currency, value }: Pick<TimelineEvent, "currency" | "value">) =>
-  t`worth ${value}${currency === null ? "" : ` ${currency}`}`
+  t`worth ${[value, ...(currency === null ? [] : [currency])].join(" ")}`
 
 const Events = ({ caption, events, zone }: {
   readonly caption: string
@@ -55,13 +64,13 @@ const Events = ({ caption, events, zone }: {
     headings={[t`Event`, t`Happened`, t`Effect`, t`Source`]}
     rows={events.map((event) => [
       <>
-        {eventKinds[event.event].words.one}
+        {translated(eventKinds[event.event].words.one)}
         {event.value !== null && <span class="sub">{valueText(event)}</span>}
         {event.link !== null && <span class="sub">{event.link}</span>}
       </>,
       { kind: "nowrap", content: <Time at={event.occurredAt.toISOString()} zone={zone} /> },
       <>
-        <Badge kind={effects[event.effect][0]}>{effects[event.effect][1]}</Badge>
+        <Badge kind={effects[event.effect][0]}>{translated(effects[event.effect][1])}</Badge>
         {event.reason !== null && <span class="sub">{event.reason}</span>}
       </>,
       <>
@@ -102,7 +111,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
       <div class="stack">
         <Facts
           rows={[
-            [t`How`, modes[decision.mode] ?? decision.mode],
+            [t`How`, translated(modes[decision.mode] ?? decision.mode)],
             decision.failed !== null &&
             [t`Could not be rendered`, decision.failed.map(({ copy_id }) => copy_id).join(", ")],
             [t`Segment`, <Segment segment={decision.segment} />],
@@ -135,7 +144,9 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
             <tbody>
               {weights.map(([name, share]) => (
                 <tr>
-                  <th scope="row">{candidateName(name)}{name === decision.copyId ? t` (chosen)` : ""}</th>
+                  <th scope="row">
+                    {name === decision.copyId ? t`${candidateName(name)} (chosen)` : candidateName(name)}
+                  </th>
                   <td>{percent(share)}</td>
                   <td>
                     <Share share={share} />
@@ -195,7 +206,9 @@ export const DecisionCard = ({ decision, names, org, withLink }: {
               t`Message`,
               <>
                 <a href={`${deliveriesPath(org.slug)}/${delivery.id}`}>
-                  {t`${delivery.state === "sent" ? t`Sent` : t`Queued`} to ${delivery.email ?? t`an erased person`}`}
+                  {delivery.state === "sent"
+                    ? t`Sent to ${delivery.email ?? t`an erased person`}`
+                    : t`Queued to ${delivery.email ?? t`an erased person`}`}
                 </a>
                 {delivery.reason !== null && `: ${reasonText(delivery.reason, org.time_zone)}`}
               </>,
@@ -270,7 +283,7 @@ export const OtherCards = ({ org, timeline }: { readonly org: Organization; read
             one.copyId,
             { kind: "nowrap", content: <Time at={one.givenAt.toISOString()} zone={org.time_zone} /> },
             { kind: "nowrap", content: <Time at={one.advisedAt.toISOString()} zone={org.time_zone} /> },
-            one.explored ? t`random, to keep learning` : one.basis,
+            one.explored ? t`random, to keep learning` : translated(bases[one.basis] ?? one.basis),
           ])}
         />
       </Card>

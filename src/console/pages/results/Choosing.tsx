@@ -1,13 +1,13 @@
 import type { Fault } from "../../../domain/Errors.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { Field, SelectField } from "../../components/Field.tsx"
 import { segmentQuery, segmentText } from "./Words.ts"
 
 const presets = [
-  ["7", "0", "Last 7 days"],
-  ["14", "0", "Last 14 days"],
-  ["30", "0", "Last 30 days"],
+  ["7", "0", english("Last 7 days")],
+  ["14", "0", english("Last 14 days")],
+  ["30", "0", english("Last 30 days")],
   ["14", "3", english("14 days, ended 3 days ago")],
 ] as const
 
@@ -56,7 +56,7 @@ export const Choosing = ({ faults, path, query, segments }: {
                 href={hrefOf(path, { lookback: days, offset: before, segment })}
                 {...current(days === lookback && before === offset)}
               >
-                {label}
+                {translated(label)}
               </a>
             </li>
           ))}

@@ -6,7 +6,7 @@ import { english } from "../../../languages/Language.ts"
 /** Columns of the table of variants, with their headings. */
 export const columnNames = {
   rate: english("Rate"),
-  interval: "95 % interval",
+  interval: english("95 % interval"),
   best: english("Chance to be best"),
   risk: english("Risk if shipped"),
   traffic: english("Current traffic"),

@@ -15,10 +15,10 @@ const ComponentTable = (
   <Table
     cards="tiles"
     caption={caption}
-    headings={[t`Kind`, t`Component`, t`Sends`, t`Effect`, "95 % interval"]}
+    headings={[t`Kind`, t`Component`, t`Sends`, t`Effect`, t`95 % interval`]}
     rows={components.map(({ decisions, interval, kind, lift, value }) => [
       kind,
-      value ?? "none",
+      value ?? t`none`,
       count(decisions),
       signed(lift),
       t`${signed(interval[0])} to ${signed(interval[1])}`,

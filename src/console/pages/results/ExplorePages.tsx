@@ -34,9 +34,8 @@ const row = ({ against, compared, segment, variant }: ComparedSegment) => [
     percent(compared.rateAgainst),
     <b class="number">{points(compared.difference)}</b>,
     <>
-      {t`${points(compared.interval[0])} to ${points(compared.interval[1])} ${
-        compared.isClear && <Badge kind="good">{t`clear`}</Badge>
-      }`}
+      {t`${points(compared.interval[0])} to ${points(compared.interval[1])}`}{" "}
+      {compared.isClear && <Badge kind="good">{t`clear`}</Badge>}
     </>,
   ]),
 ]
@@ -101,7 +100,7 @@ const Found = ({ against, explored, outcome, variant, zone }: {
             `${outcome}, ${variant}`,
             `${outcome}, ${against}`,
             t`Difference`,
-            "95 % interval",
+            t`95 % interval`,
           ]}
           rows={explored.segments.map(row)}
         />

@@ -17,7 +17,7 @@ export const Fatigue = ({ fatigue }: Pick<TimedTemplateResults, "fatigue">) => (
     <Table
       cards="tiles"
       caption={t`Change of the rate by earlier messages`}
-      headings={[t`Earlier messages with the variant`, t`Change of the rate`, "95 % interval"]}
+      headings={[t`Earlier messages with the variant`, t`Change of the rate`, t`95 % interval`]}
       rows={fatigue.map((one) => [
         earlierText(one),
         signedPercent(one.change),

@@ -1,5 +1,5 @@
-import { english, t } from "../../../languages/Language.ts"
-import { type Health, type HealthCheck, healthLine, healthWords } from "../../../results/Health.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
+import { findingText, type Health, type HealthCheck, healthLine, healthWords } from "../../../results/Health.ts"
 import { count, percent } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -17,20 +17,20 @@ const names: Readonly<Record<HealthCheck["check"], string>> = {
 
 const kinds = { green: "good", amber: "warn", red: "bad", unknown: "plain" } as const
 
-/** Names of the columns of `count` and `of`. */
-const columns: Partial<Readonly<Record<HealthCheck["check"], readonly [string, string]>>> = {
-  failed_renderings: [english("Failed"), english("Tried")],
-  sent: [english("Reported"), english("Sends")],
-  split: [english("Chosen"), english("Expected")],
+/** The caption of the table of a check, and the names of the columns of `count` and `of`. */
+const columns: Partial<Readonly<Record<HealthCheck["check"], readonly [string, string, string]>>> = {
+  failed_renderings: [english("Failed by variant"), english("Failed"), english("Tried")],
+  sent: [english("Reported by variant"), english("Reported"), english("Sends")],
+  split: [english("Chosen by variant"), english("Chosen"), english("Expected")],
 }
 
 const ByVariant = ({ check, names, variants }: HealthCheck & { readonly names: ReadonlyMap<string, string> }) => {
-  const headings = columns[check]
-  if (headings === undefined || variants.length === 0) return null
+  const [caption = "", ...headings] = (columns[check] ?? []).map(translated)
+  if (headings.length === 0 || variants.length === 0) return null
   return (
     <Table
       cards="tiles"
-      caption={t`${headings[0]} by variant`}
+      caption={caption}
       headings={[t`Variant`, ...headings, t`Share`]}
       rows={variants.map((one) => [
         <bdi key={one.copy_id}>{names.get(one.copy_id) ?? one.copy_id}</bdi>,
@@ -50,15 +50,15 @@ export const HealthLine = ({ health, variants, zone }: {
 }) => (
   <details class="health" data-live="health">
     <summary>
-      <Badge kind={kinds[health.state]}>{t`Health: ${healthWords[health.state]}`}</Badge>
+      <Badge kind={kinds[health.state]}>{t`Health: ${translated(healthWords[health.state])}`}</Badge>
       <span class="hint">{healthLine(health)}</span>
     </summary>
     <div class="stack">
       {health.checks.map((check) => (
         <section key={check.check}>
           <p>
-            <Badge kind={kinds[check.state]}>{healthWords[check.state]}</Badge> <b>{names[check.check]}.</b>{" "}
-            {check.summary}
+            <Badge kind={kinds[check.state]}>{translated(healthWords[check.state])}</Badge>{" "}
+            <b>{translated(names[check.check])}.</b> {findingText(check)}
           </p>
           <ByVariant {...check} names={variants} />
         </section>
@@ -70,7 +70,7 @@ export const HealthLine = ({ health, variants, zone }: {
             zone={zone}
           />
         )}. No verdict is firm while a check
-          says “${healthWords.red}”.`}
+          says “${translated(healthWords.red)}”.`}
       </p>
     </div>
   </details>

@@ -1,4 +1,4 @@
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import type { HoldoutOutcome, HoldoutResults } from "../../../results/HoldoutResults.ts"
 import { count, percent, percentagePoints } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
@@ -15,29 +15,29 @@ const names: { readonly [outcome in HoldoutOutcome["outcome"]]: string } = {
 }
 
 /** Share and content of the holdout, such as `5 % of the people get a random split of the variants`. */
-const aboutText = ({ content, copy_id, share }: Pick<HoldoutResults, "content" | "copy_id" | "share">) => {
-  const content_ = content === "even"
-    ? t`a random split of the variants`
+const aboutText = ({ content, copy_id, share }: Pick<HoldoutResults, "content" | "copy_id" | "share">) =>
+  content === "even"
+    ? t`${percent(share)} of the people get a random split of the variants`
     : content === "fixed"
-    ? t`the variant ${copy_id}`
-    : t`no message`
-  return t`${percent(share)} of the people get ${content_}`
-}
+    ? t`${percent(share)} of the people get the variant ${String(copy_id)}`
+    : t`${percent(share)} of the people get no message`
 
 /** One comparison in sentences. */
 export const comparisonText = ({ difference, interval, needed, outcome }: HoldoutOutcome): string => {
-  if (difference === null || interval === null) return t`The ${names[outcome]} has nothing to be compared with yet.`
+  const name = translated(names[outcome])
+  if (difference === null || interval === null) return t`The ${name} has nothing to be compared with yet.`
   const isWithinChance = interval[0] <= 0 && interval[1] >= 0
-  const found = t`The ${names[outcome]} differs by ${
-    points(difference)
-  } percentage points from the holdout (95\u00a0% interval ${points(interval[0])} to ${points(interval[1])}).`
+  const found = t`The ${name} differs by ${points(difference)} percentage points from the holdout (95\u00a0% interval ${
+    points(interval[0])
+  } to ${points(interval[1])}).`
   if (!isWithinChance) return found
-  return needed === null || needed === 0
-    ? t`${found} This difference may still be chance.`
-    : t`${found} This difference may still be chance. To confirm a difference of this size takes about ${
-      count(needed)
-    } more
-      sends.`
+  return [
+    found,
+    t`This difference may still be chance.`,
+    ...(needed === null || needed === 0
+      ? []
+      : [t`To confirm a difference of this size takes about ${count(needed)} more sends.`]),
+  ].join(" ")
 }
 
 /** The comparison of treated people with people held out. Empty without a holdout. */
@@ -55,10 +55,11 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
     <Card
       kind="flush"
       title={t`Holdout`}
-      lead={t`${aboutText(holdout)}, so that the effect of the service can be measured${
-        running ? "" : t`; it has ended`
-      }. Decisions count once
-        they are four days old.`}
+      lead={running
+        ? t`${aboutText(holdout)}, so that the effect of the service can be measured. Decisions count once they are four
+          days old.`
+        : t`${aboutText(holdout)}, so that the effect of the service can be measured; it has ended. Decisions count once
+          they are four days old.`}
     >
       {treated + control === 0
         ? (
@@ -72,8 +73,8 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
             <p class="padded">{comparisonText(one)}</p>
             <Table
               cards="tiles"
-              caption={t`The ${names[one.outcome]} against the holdout`}
-              headings={[t`People`, t`Sends`, t`With outcome`, t`Rate`, "95 % interval"]}
+              caption={t`The ${translated(names[one.outcome])} against the holdout`}
+              headings={[t`People`, t`Sends`, t`With outcome`, t`Rate`, t`95 % interval`]}
               rows={[row(t`Personalized`, treated, one.treated), row(t`Holdout`, control, one.control)]}
             />
           </>

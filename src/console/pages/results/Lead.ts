@@ -34,7 +34,8 @@ export interface Lead extends VerdictWords {
 const range = (
   [low, high]: readonly [number, number],
   format: (value: number) => string,
-): string => t`${format(low)} to ${format(high)}${low <= 0 && high >= 0 ? t`, may be chance` : ""}`
+): string =>
+  low <= 0 && high >= 0 ? t`${format(low)} to ${format(high)}, may be chance` : t`${format(low)} to ${format(high)}`
 
 /** The interval of a count; in words where its rounded bounds would say that the count is known to be 0. */
 const countRange = ([low, high]: readonly [number, number]): string =>
@@ -64,20 +65,26 @@ const undecidedAdvice = (
 const reasonOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">, isWhole: boolean): string => {
   const { copy_id: won, leader, p_best: best, since, verdict } = winner
   if (since === null || verdict === "undecided") return ""
-  const reached = t`The verdict was reached on ${date(new Date(since), "UTC")}`
+  const day = date(new Date(since), "UTC")
   if (verdict === "no_difference") {
-    return t`${reached}. It is kept until ${100 * stoppingRule.lossAgain}\u00a0% of the rate could be lost.`
+    return t`The verdict was reached on ${day}. It is kept until ${
+      100 * stoppingRule.lossAgain
+    }\u00a0% of the rate could be lost.`
   }
-  const below = best !== null && best < stoppingRule.probability.later
-    ? t`, when the chance to be best was at least ${100 * stoppingRule.probability.later}\u00a0%`
-    : ""
-  const ahead = leader === null || leader === won
-    ? ""
-    : t` ${nameIn({ variants }, leader)} has the highest rate ${
-      isWhole ? "now" : t`in this window and segment`
-    }; the figures below are about it.`
-  return t`${reached}${below}. It is kept until the evidence turns: another variant becomes more probably
-    the best.${ahead}`
+  const name = leader === null || leader === won ? undefined : nameIn({ variants }, leader)
+  return [
+    best !== null && best < stoppingRule.probability.later
+      ? t`The verdict was reached on ${day}, when the chance to be best was at least ${
+        100 * stoppingRule.probability.later
+      }\u00a0%.`
+      : t`The verdict was reached on ${day}.`,
+    t`It is kept until the evidence turns: another variant becomes more probably the best.`,
+    ...(name === undefined
+      ? []
+      : isWhole
+      ? [t`${name} has the highest rate now; the figures below are about it.`]
+      : [t`${name} has the highest rate in this window and segment; the figures below are about it.`]),
+  ].join(" ")
 }
 
 /** A gain of the present choices with its interval. Empty without one. */
@@ -111,10 +118,9 @@ const figuresOf = (
   gain: TemplateSeries["points"][number]["gain"],
 ): ReadonlyArray<LeadFigure> => {
   const { lift, lift_over_split: overSplit, p_best: best } = winner
-  const nameOf = (id: string) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id
   return [
     ...(lift === null ? [] : [{
-      label: t`Lift over ${nameOf(lift.baseline)}, the runner-up`,
+      label: t`Lift over ${nameIn({ variants }, lift.baseline)}, the runner-up`,
       value: signedPercent(lift.value),
       detail: range(lift.interval, signedPercent),
     }]),

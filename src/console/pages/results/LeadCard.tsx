@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { t } from "../../../languages/Language.ts"
+import { t, translated } from "../../../languages/Language.ts"
 import { coverageText } from "../../../results/ObjectiveText.ts"
 import { Badge } from "../../components/Badge.tsx"
 import type { Lead } from "./Lead.ts"
@@ -43,7 +43,9 @@ export const LeadCard = ({ actions, health, lead }: {
         </dl>
       )}
       {lead.figures.length !== 0 && (
-        <p class="small muted">{t`Ranges are 95\u00a0% intervals; they held the true value ${coverageText}.`}</p>
+        <p class="small muted">
+          {t`Ranges are 95\u00a0% intervals; they held the true value ${translated(coverageText)}.`}
+        </p>
       )}
     </div>
     {actions !== undefined && <div class="buttons">{actions}</div>}
@@ -62,7 +64,7 @@ export const LeadCard = ({ actions, health, lead }: {
                     <li class={done ? "done" : ""}>
                       <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
                       <span>
-                        {what} <span class="muted">({now}{done ? t`, reached` : ""})</span>
+                        {what} <span class="muted">({done ? t`${now}, reached` : now})</span>
                       </span>
                     </li>
                   ))}

@@ -1,6 +1,7 @@
 import type { PageResults } from "../../../results/KeptResults.ts"
 import { comparedIn, type TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { ChangeMark } from "../../../results/Marks.ts"
+import { nameIn } from "../../../results/SendNothingText.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
 import { t } from "../../../languages/Language.ts"
@@ -64,7 +65,7 @@ export const shownOf = (
   results: found,
   series: over,
   places: placesOf(found),
-  names: new Map(found.variants.map(({ copy_id, name }) => [copy_id as string, name])),
+  names: new Map(found.variants.map(({ copy_id }) => [copy_id as string, nameIn(found, copy_id)])),
   zone,
 })
 
@@ -102,11 +103,10 @@ export const OverTime = (shown: ShownResults) => {
       <Changes marks={marks} zone={zone} />
       {leftOut + Math.max(0, variants.length - places.size) > 0 && (
         <p class="small muted">
-          {t`The charts show ${
-            comparedIn(results).length === 0
-              ? t`the ${places.size} variants with the most sends`
-              : t`${places.size} variants: the leader, the runner-up and those with the most sends`
-          }. The table of variants lists all.`}
+          {comparedIn(results).length === 0
+            ? t`The charts show the ${places.size} variants with the most sends. The table of variants lists all.`
+            : t`The charts show ${places.size} variants: the leader, the runner-up and those with the most sends. The table
+              of variants lists all.`}
         </p>
       )}
     </PhoneFold>

@@ -4,25 +4,26 @@ import { counted, date } from "../../Format.ts"
 import { Time } from "../../components/Time.tsx"
 
 /** How many decisions the results cover, from when on, and the days that rates describe. */
-export const Period = ({ about = "", results: { decisions, rate_days, window }, zone }: {
-  /** Restricts the decisions, such as ` where plan is pro`. Default: no restriction. */
-  readonly about?: string
+export const Period = ({ results: { decisions, rate_days, window }, segment, zone }: {
+  /** The segment of the decisions in words, such as `plan is pro`. Default: all decisions. */
+  readonly segment?: string | undefined
   readonly results: Pick<TemplateResults, "decisions" | "rate_days" | "window">
   readonly zone: string
 }) => {
   const { first_decision: first, from, to } = window
-  if (decisions === 0 && first === null) return <>{t`No sends${about} yet.`}</>
+  if (decisions === 0 && first === null) {
+    return <>{segment === undefined ? t`No sends yet.` : t`No sends where ${segment} yet.`}</>
+  }
   const day = (time: string) => date(new Date(time), zone)
+  const sends = counted(decisions, "send")
+  const about = segment === undefined ? sends : t`${sends} where ${segment}`
   const isYoung = first !== null && Date.parse(first) > Date.parse(from)
   return (
     <>
-      {t`${counted(decisions, "send")}${about}${
-        isYoung && window.mode === "adaptive" ? t` since ${day(first)}` : (
-          <>
-            {t`, ${<Time at={from} zone={zone} />} to ${<Time at={to} zone={zone} />}`}
-          </>
-        )
-      }. Rates describe ${day(rate_days.from)} to ${day(rate_days.to)}.`}
+      {isYoung && window.mode === "adaptive"
+        ? t`${about} since ${day(first)}.`
+        : t`${about}, ${<Time at={from} zone={zone} />} to ${<Time at={to} zone={zone} />}.`}{" "}
+      {t`Rates describe ${day(rate_days.from)} to ${day(rate_days.to)}.`}
     </>
   )
 }

@@ -3,7 +3,7 @@ import { HttpRouter } from "effect/http"
 import { ReportBody } from "../../../api/notifications/NotificationsApi.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { ReportChannel } from "../../../domain/ReportSubscription.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { MailQueue } from "../../../mail/MailQueue.ts"
 import { WeeklyReports } from "../../../mailing/WeeklyReports.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -23,9 +23,9 @@ import { templatePath } from "../templates/Paths.ts"
 
 const channels: { readonly [channel in ReportChannel]: { readonly title: string; readonly hint: string } } = {
   mail: { title: english("E-mail"), hint: english("To the address of your account.") },
-  slack: { title: english("Slack"), hint: english("URL of an incoming webhook: https://hooks.slack.com/services/…") },
+  slack: { title: "Slack", hint: english("URL of an incoming webhook: https://hooks.slack.com/services/…") },
   teams: {
-    title: english("Microsoft Teams"),
+    title: "Microsoft Teams",
     hint: english("URL of a workflow with the trigger “When a Teams webhook request is received”."),
   },
 }
@@ -79,14 +79,15 @@ const show = Effect.fnUntraced(function* (
     ...ReportChannel.literals.map((channel) => {
       const subscribed = mine.find((one) => one.channel === channel)
       const form = forms(channel)
+      const title = translated(channels[channel].title)
       return (
-        <Card stacked title={channels[channel].title} {...(channel === "mail" ? { lead: channels.mail.hint } : {})}>
+        <Card stacked title={title} {...(channel === "mail" ? { lead: translated(channels.mail.hint) } : {})}>
           {subscribed?.failure != null && (
             <Note kind="bad">{t`The last report was not sent. ${subscribed.failure}.`}</Note>
           )}
           {subscribed === undefined
             ? (
-              <Form action={`${path}/${channel}`} submit={t`Subscribe by ${channels[channel].title}`}>
+              <Form action={`${path}/${channel}`} submit={t`Subscribe by ${title}`}>
                 <form.Fields values={undefined} faults={channel === at ? faults : []} />
               </Form>
             )
@@ -98,13 +99,13 @@ const show = Effect.fnUntraced(function* (
                   )}.`}
                 </p>
                 <div class="buttons">
-                  <PostButton to={`${path}/${channel}/send`} label={t`Send now by ${channels[channel].title}`}>
+                  <PostButton to={`${path}/${channel}/send`} label={t`Send now by ${title}`}>
                     {t`Send now`}
                   </PostButton>
                   <PostButton
                     to={`${path}/${channel}/end`}
                     kind="danger"
-                    label={t`Unsubscribe from ${channels[channel].title}`}
+                    label={t`Unsubscribe from ${title}`}
                   >
                     {t`Unsubscribe`}
                   </PostButton>
@@ -153,14 +154,14 @@ const mailRoutes = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter) {
   const { get } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
   const reports = yield* WeeklyReports
   const path = "/console/report-mail"
-  const dead = problem(404, t`This link does not work`, t`Sign in and open the Monday report of the template.`)
+  const dead = () => problem(404, t`This link does not work`, t`Sign in and open the Monday report of the template.`)
   const named = (template: string) => t`You get no more reports of ${template} by mail.`
 
   yield* get(path, (request) =>
     Effect.map(reports.keyOf(queryOf(request).get("token") ?? ""), (key) =>
       alone(
         request,
-        key === undefined ? dead : {
+        key === undefined ? dead() : {
           title: t`Monday report`,
           body: (
             <Card>
@@ -177,7 +178,7 @@ const mailRoutes = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter) {
   yield* router.add("POST", path, (request) =>
     Effect.gen(function* () {
       const key = yield* reports.keyOf(queryOf(request).get("token") ?? "")
-      if (key === undefined) return alone(request, dead)
+      if (key === undefined) return alone(request, dead())
       yield* Effect.ignore(reports.unsubscribe(key))
       return alone(request, {
         title: t`Unsubscribed`,

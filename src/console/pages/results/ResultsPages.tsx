@@ -1,13 +1,13 @@
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Record, Result } from "effect"
 import type { Fault } from "../../../domain/Errors.ts"
 import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { KeptResults, type PageResults } from "../../../results/KeptResults.ts"
 import { Results } from "../../../results/Results.ts"
-import { nothingWins } from "../../../results/SendNothingText.ts"
+import { nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import { csvName, resultsCsv } from "../../../results/ResultsCsv.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -49,7 +49,7 @@ const labels = { lookback_days: english("Days"), offset_days: english("Ended day
 /** Attributes of segments, such as `plan` and `daypart`. Attributes with most decisions come first. */
 const attributesIn = (segments: PageResults["found"]["segments"]): ReadonlyArray<string> => {
   const names = [...new Set(segments.flatMap(({ segment }) => Object.keys(segment).map(attributeText)))]
-  return names.length > 4 ? [...names.slice(0, 3), "others"] : names
+  return names.length > 4 ? [...names.slice(0, 3), t`others`] : names
 }
 
 /** The window and segment of a query, as another query. */
@@ -210,7 +210,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       back: { href: base, label: template.name },
       lead: (
         <span data-live="window">
-          <Period about={segment === undefined ? "" : t` where ${segment}`} results={found} zone={org.time_zone} />
+          <Period segment={segment} results={found} zone={org.time_zone} />
           {now - madeAt >= newFor && <OlderNote madeAt={madeAt} zone={org.time_zone} />}
         </span>
       ),
@@ -225,7 +225,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
         </>
       ),
     },
-    <ErrorSummary faults={faults} labels={labels} />,
+    <ErrorSummary faults={faults} labels={Record.map(labels, translated)} />,
     stop !== undefined && <StoppedNote org={org} path={path} stop={stop} visit={visit} />,
     <UndoNote path={path} template={template} visit={visit} />,
     <LeadCard
@@ -234,7 +234,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       health={
         <HealthLine
           health={found.health}
-          variants={new Map(found.variants.map(({ copy_id, name }) => [copy_id, name]))}
+          variants={new Map(found.variants.map(({ copy_id }) => [copy_id, nameIn(found, copy_id)]))}
           zone={org.time_zone}
         />
       }

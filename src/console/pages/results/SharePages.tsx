@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { defaultShareDays, ResultShareInput, shareDays } from "../../../domain/ResultShare.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { t } from "../../../languages/Language.ts"
 import { ResultShares, sharePath } from "../../../results/ResultShares.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { counted } from "../../Format.ts"
@@ -20,15 +20,16 @@ import type { Fields, Visit } from "../../Routes.tsx"
 
 // Read-only links to the results of a template: made, listed and revoked here. SharedPages.tsx has the page that they open.
 
-const shareForm = inputForm(ResultShareInput, {
-  expires_in_days: {
-    label: english("Expires after"),
-    as: "select",
-    initial: String(defaultShareDays),
-    options: shareDays.map((days) => [String(days), counted(days, "day")] as const),
-    read: ifSent(number),
-  },
-})
+const shareForm = () =>
+  inputForm(ResultShareInput, {
+    expires_in_days: {
+      label: t`Expires after`,
+      as: "select",
+      initial: String(defaultShareDays),
+      options: shareDays.map((days) => [String(days), counted(days, "day")] as const),
+      read: ifSent(number),
+    },
+  })
 
 const pathOf = (org: string, template: string) =>
   `/console/o/${org}/templates/${encodeURIComponent(template)}/results/share`
@@ -73,6 +74,7 @@ const show = Effect.fnUntraced(function* (
   const shares = yield* (yield* ResultShares).list(org.slug, template.id)
   const path = pathOf(org.slug, template.id)
   const mayRevoke = visit.can("revokeResultShare")
+  const form = shareForm()
   const title = t`${template.name} · Share results`
   return view(
     {
@@ -81,12 +83,12 @@ const show = Effect.fnUntraced(function* (
       lead: t`Whoever has a link sees the verdict, the variants and the charts over time without signing in. The
         page has no segments and no people, and nothing can be changed there.`,
     },
-    <ErrorSummary faults={faults} labels={shareForm.labels} />,
+    <ErrorSummary faults={faults} labels={form.labels} />,
     made !== undefined && <NewLink {...made} zone={org.time_zone} />,
     visit.can("createResultShare") && (
       <Card title={made === undefined ? t`New link` : t`Another link`}>
         <Form submit={t`Create link`} action={path}>
-          <shareForm.Fields values={fields} faults={faults} />
+          <form.Fields values={fields} faults={faults} />
         </Form>
       </Card>
     ),
@@ -95,7 +97,7 @@ const show = Effect.fnUntraced(function* (
         <Table
           cards="labelled"
           caption={t`Links that work`}
-          headings={[t`Created by`, t`Created`, t`Expires`, ...(mayRevoke ? ["[Actions]"] : [])]}
+          headings={[t`Created by`, t`Created`, t`Expires`, ...(mayRevoke ? [t`[Actions]`] : [])]}
           rows={shares.map((share) => [
             <bdi key={share.id}>{share.created_by}</bdi>,
             { kind: "nowrap", content: <Time at={share.created_at} zone={org.time_zone} /> },
@@ -125,7 +127,7 @@ const createAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
   const { token, expires_at: expiresAt } = yield* (yield* ResultShares).create(
     visit.org.slug,
     visit.params["template"] ?? "",
-    yield* shareForm.decode(fields),
+    yield* shareForm().decode(fields),
     visit.actor,
   )
   const link = `${(yield* SessionCookie).originOf(visit.request)}${sharePath(token)}`

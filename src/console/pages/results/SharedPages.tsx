@@ -4,7 +4,7 @@ import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { AttemptWindows } from "../../../auth/AttemptWindows.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { Template } from "../../../domain/Template.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { t } from "../../../languages/Language.ts"
 import { Organizations } from "../../../organizations/Organizations.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
@@ -41,13 +41,14 @@ interface Services {
   readonly templates: Templates["Service"]
 }
 
-const dead = problem(
-  404,
-  english("This link no longer works"),
-  english("It has expired or was revoked. Ask the person who sent it for a new one."),
-)
+const dead = () =>
+  problem(
+    404,
+    t`This link no longer works`,
+    t`It has expired or was revoked. Ask the person who sent it for a new one.`,
+  )
 
-const tooMany = problem(429, english("Too many views"), english("Wait a minute, then open the link again."))
+const tooMany = () => problem(429, t`Too many views`, t`Wait a minute, then open the link again.`)
 
 const viewOf = Effect.fnUntraced(function* (
   { history, kept }: Services,
@@ -71,9 +72,10 @@ const viewOf = Effect.fnUntraced(function* (
           <div>
             <h1 dir="auto">{t`${template.name} · Results`}</h1>
             <p class="lead">
-              {t`${<Period results={found} zone={zone} />} Results as of ${(
-                <Time at={new Date(madeAt).toISOString()} zone={zone} />
-              )}. This link expires ${<Time at={expiresAt.toISOString()} zone={zone} />}.`}
+              <Period results={found} zone={zone} />{" "}
+              {t`Results as of ${<Time at={new Date(madeAt).toISOString()} zone={zone} />}. This link expires ${(
+                <Time at={expiresAt.toISOString()} zone={zone} />
+              )}.`}
             </p>
           </div>
         </div>
@@ -131,11 +133,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const network = refusals.networkOf(request)
       if (views.add(network, 1, now) > mostViews) {
         const seconds = Math.max(1, Math.ceil(views.remainingMillis(network, now) / 1000))
-        return HttpServerResponse.setHeader(alone(request, tooMany), "retry-after", String(seconds))
+        return HttpServerResponse.setHeader(alone(request, tooMany()), "retry-after", String(seconds))
       }
       return yield* Effect.catch(open(request), () => {
-        refusals.count(request, "bad_link", { subject: t`Shared results` })
-        return Effect.succeed(alone(request, dead))
+        refusals.count(request, "bad_link", { subject: "Shared results" })
+        return Effect.succeed(alone(request, dead()))
       })
     }))
 }))

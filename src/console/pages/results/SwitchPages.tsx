@@ -66,9 +66,11 @@ export const UndoNote = ({ path, template, visit }: {
   return (
     <Note>
       <p dir="auto">
-        {t`${activate.length === 0 ? "" : t`Now inactive: ${names(activate)}. `}${
-          deactivate.length === 0 ? "" : t`Now active: ${names(deactivate)}. `
-        }The history of the template has this change.`}
+        {[
+          ...(activate.length === 0 ? [] : [t`Now inactive: ${names(activate)}.`]),
+          ...(deactivate.length === 0 ? [] : [t`Now active: ${names(deactivate)}.`]),
+          t`The history of the template has this change.`,
+        ].join(" ")}
       </p>
       <Form action={`${path}/undo`} inline>
         {activate.map((id) => <input type="hidden" name="activate" value={id} />)}
@@ -97,16 +99,18 @@ const switchTo = Effect.fnUntraced(function* (
 export const sureText = (results: Pick<TemplateResults, "variants" | "winner">, id: string): string => {
   const { variants, winner } = results
   const wait = waitText(results)
-  const early = wait === "" ? "" : t` It is too early to name one: ${wait}.`
+  const early = wait === "" ? [] : [t`It is too early to name one: ${wait}.`]
   const one = variants.find(({ copy_id }) => copy_id === id)
   if (one === undefined || one.p_best === null) {
-    return t`There are no results of it yet, so it may do worse than the others.${early}`
+    return [t`There are no results of it yet, so it may do worse than the others.`, ...early].join(" ")
   }
-  const risk = one.expected_loss === null
-    ? t`on average it costs more than it brings`
-    : t`you risk ${percent(one.expected_loss)} of the rate on average`
-  const sure = t`Its chance to be best is ${percent(one.p_best)}, and ${risk}.`
-  return winner.copy_id === id ? t`It is the winner. ${sure}` : t`No verdict names it the winner.${early} ${sure}`
+  const sure = one.expected_loss === null
+    ? t`Its chance to be best is ${percent(one.p_best)}, and on average it costs more than it brings.`
+    : t`Its chance to be best is ${percent(one.p_best)}, and you risk ${
+      percent(one.expected_loss)
+    } of the rate on average.`
+  return (winner.copy_id === id ? [t`It is the winner.`, sure] : [t`No verdict names it the winner.`, ...early, sure])
+    .join(" ")
 }
 
 /** Everything that happens when this variant is shipped. */
@@ -131,17 +135,14 @@ const Consequences = ({ id, results, template }: {
       </li>
       {variant.targeting.length + variant.seasons.length !== 0 && (
         <li>
-          {t`${(
-            <b>{t`This variant has an audience or a schedule.`}</b>
-          )} Requests for other people, or at other times, return no content.`}
+          <b>{t`This variant has an audience or a schedule.`}</b>{" "}
+          {t`Requests for other people, or at other times, return no content.`}
         </li>
       )}
       <li>
-        {t`Requests follow within 5 seconds. ${
-          template.send_nothing
-            ? t`Sending nothing stays a candidate, so people get this variant or nothing, and learning goes on.`
-            : t`Learning stops until a second variant is active again.`
-        }`}
+        {t`Requests follow within 5 seconds.`} {template.send_nothing
+          ? t`Sending nothing stays a candidate, so people get this variant or nothing, and learning goes on.`
+          : t`Learning stops until a second variant is active again.`}
       </li>
       <li>{t`You can undo this on the results page. The history of the template records it.`}</li>
     </ul>
@@ -155,7 +156,7 @@ const Lead = ({ children, madeAt, visit }: {
   readonly visit: Visit
 }) => (
   <>
-    {t`${children} Results as of ${<Time at={new Date(madeAt).toISOString()} zone={visit.org.time_zone} />}.`}
+    {children} {t`Results as of ${<Time at={new Date(madeAt).toISOString()} zone={visit.org.time_zone} />}.`}
   </>
 )
 
@@ -189,8 +190,7 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
               <select id="variant" name="variant">
                 {candidates.map(({ copy_id, name, rate }) => (
                   <option value={copy_id} selected={copy_id === chosen.copy_id}>
-                    {name}
-                    {rate === null ? t` (no data)` : ""}
+                    {rate === null ? t`${name} (no data)` : name}
                   </option>
                 ))}
               </select>
@@ -199,7 +199,9 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
           </Card>
           <Card stacked>
             <h2>
-              {t`${<bdi>{chosen.name}</bdi>} will get ${template.send_nothing ? t`all messages` : t`all traffic`}`}
+              {template.send_nothing
+                ? t`${<bdi>{chosen.name}</bdi>} will get all messages`
+                : t`${<bdi>{chosen.name}</bdi>} will get all traffic`}
             </h2>
             <Consequences id={chosen.copy_id} results={results} template={template} />
             <Form action={`${path}/ship`}>
@@ -269,7 +271,7 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
               caption={first === undefined || first.rate === null
                 ? t`Surely worse than the leader`
                 : t`Surely worse than ${first.name} (${rateName(objective)} ${rate(first.rate)})`}
-              headings={[t`Variant`, rateName(objective), "95 % interval", t`Sends`, t`Deactivate`]}
+              headings={[t`Variant`, rateName(objective), t`95 % interval`, t`Sends`, t`Deactivate`]}
               rows={losers.map(({ copy_id, decisions, interval, name, rate: own }) => [
                 <bdi>{name}</bdi>,
                 own === null ? "–" : rate(own),

@@ -42,14 +42,14 @@ export const Timing = ({ more, timing, title = t`Send times` }: Pick<TimedTempla
                 } percentage points (95 % interval ${percentagePoints(gain.interval[0])} to ${
                   percentagePoints(gain.interval[1])
                 })
-                  compared with random times.${
-                  gain.interval[0] <= 0 && gain.interval[1] >= 0 ? t` This difference may still be chance.` : ""
-                }`}
+                  compared with random times.`}
+              {gain !== null && gain.interval[0] <= 0 && gain.interval[1] >= 0 &&
+                ` ${t`This difference may still be chance.`}`}
             </p>
             <Table
               cards="tiles"
               caption={t`Engagement by when the message was sent`}
-              headings={[t`Sent`, t`Messages`, t`Engaged with`, t`Rate`, "95 % interval"]}
+              headings={[t`Sent`, t`Messages`, t`Engaged with`, t`Rate`, t`95 % interval`]}
               rows={[
                 row(t`At the recommended time`, followed),
                 row(t`At a random time, for comparison`, explored),

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact"
 import type { TemplateResults, VariantResults, VariantStatus } from "../../../results/TemplateResults.ts"
 import { Swatch } from "../../charts/Figure.tsx"
 import { IntervalBar } from "../../charts/IntervalBar.tsx"
-import { count, percent, rateFormat } from "../../Format.ts"
+import { count, decimals, percent, rateFormat } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
@@ -10,9 +10,9 @@ import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx
 import { type Cell, Table } from "../../components/Table.tsx"
 import { listQueryIn, type ListShape, pageOf, queryOf } from "../../../domain/List.ts"
 import { clickReason, clickReasons } from "../../../domain/ClickReasons.ts"
-import { nothing } from "../../../domain/SendNothing.ts"
+import { candidateName, nothing } from "../../../domain/SendNothing.ts"
 import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
 import { nameIn, sendNothingText } from "../../../results/SendNothingText.ts"
@@ -22,8 +22,8 @@ import { movedText, objectiveText, otherCurrencyText, rateName } from "../../../
 const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   active: undefined,
   out_of_season: english("out of season"),
-  stopped: "stopped",
-  removed: "removed",
+  stopped: english("stopped"),
+  removed: english("removed"),
 }
 
 const outcomeColumns = [...columnEvents, "negative"] as const
@@ -107,8 +107,9 @@ const NameCell = ({ leads, loses, one, series, wins }: {
 }) => (
   <span class="variant-name">
     <span>
-      {series !== undefined && <Swatch series={series} />} <bdi>{one.name}</bdi>
-      {statuses[one.status] !== undefined && <Badge>{statuses[one.status]}</Badge>}
+      {series !== undefined && <Swatch series={series} />}{" "}
+      <bdi>{one.copy_id === nothing ? candidateName(nothing) : one.name}</bdi>
+      {statuses[one.status] !== undefined && <Badge>{translated(statuses[one.status]!)}</Badge>}
       {wins ? <Badge kind="good">{t`winner`}</Badge> : leads ? <Badge kind="accent">{t`leads`}</Badge> : null}
       {loses && <Badge kind="warn">{t`surely worse`}</Badge>}
     </span>
@@ -150,7 +151,7 @@ const cellsOf = (results: TemplateResults, sorted: ReadonlyArray<VariantResults>
       case "decisions":
         return number(count(one.decisions))
       case "revenue":
-        return number(one.revenue === null ? "–" : one.revenue.value.toFixed(2))
+        return number(one.revenue === null ? "–" : decimals(one.revenue.value, 2))
       case "raw":
         return number(one.raw_rate === null ? "–" : rate(one.raw_rate))
       case "machines":
@@ -161,7 +162,8 @@ const cellsOf = (results: TemplateResults, sorted: ReadonlyArray<VariantResults>
 
 /** The rules by which clicks were set aside as clicks of machines, in sentences. Empty without such clicks. */
 const ruleText = (reasons: TemplateResults["set_aside"]["reasons"]): string =>
-  clickReasons.filter((reason) => reasons[reason] > 0).map((reason) => ` ${clickReason[reason].rule}.`).join("")
+  clickReasons.filter((reason) => reasons[reason] > 0).map((reason) => ` ${translated(clickReason[reason].rule)}.`)
+    .join("")
 
 /** How each variant does, in the chosen columns. */
 export const Variants = ({ columns, place, results, series }: {
@@ -194,7 +196,7 @@ export const Variants = ({ columns, place, results, series }: {
   const name = rateName(objective)
   const machines = columnEvents.flatMap((event) =>
     eventKinds[event].category === "engagement" && results.automated[event] > 0
-      ? [`${count(results.automated[event])} ${eventKinds[event].words.many}`]
+      ? [`${count(results.automated[event])} ${translated(eventKinds[event].words.many)}`]
       : []
   )
   const unsent = sendNothingText(results, { nameOf: (id) => nameIn(results, id), percent })
@@ -219,7 +221,10 @@ export const Variants = ({ columns, place, results, series }: {
         headings={[
           heading("name", t`Variant`),
           ...shown.map((column) =>
-            heading(column, column === "rate" ? name[0]!.toUpperCase() + name.slice(1) : columnNames[column])
+            heading(
+              column,
+              column === "rate" ? name[0]!.toUpperCase() + name.slice(1) : translated(columnNames[column]),
+            )
           ),
         ]}
         rows={page.rows.map((one) => [
@@ -244,27 +249,31 @@ export const Variants = ({ columns, place, results, series }: {
       <PhoneFold title={t`About these rates`}>
         <div class="small muted notes">
           <p>
-            {t`Rates are ${objectiveText(objective)} per send${
-              results.voided > 0 ? t`, ${count(results.voided)} that bounced or failed left out` : ""
-            }. The model's rate allows for outcomes that are still
-              expected and for differences in who saw which variant; the raw rate does not.${
-              unsent === undefined ? "" : ` ${unsent}`
-            } Intervals
-              are about these days, not about later ones.${
-              results.forced.decisions > 0
-                ? t` ${
-                  count(results.forced.decisions)
-                } sends are not in the table: the request or a holdout fixed the variant, or it replaced
-                  one that could not be rendered.`
-                : ""
-            }`}
-            {otherCurrencyText(results.revenue?.other_currency ?? 0).map((text) => ` ${text}`)}
+            {[
+              results.voided > 0
+                ? t`Rates are ${objectiveText(objective)} per send, ${
+                  count(results.voided)
+                } that bounced or failed left out.`
+                : t`Rates are ${objectiveText(objective)} per send.`,
+              t`The model's rate allows for outcomes that are still expected and for differences in who saw which variant;
+                the raw rate does not.`,
+              ...(unsent === undefined ? [] : [unsent]),
+              t`Intervals are about these days, not about later ones.`,
+              ...(results.forced.decisions > 0
+                ? [t`${count(results.forced.decisions)} sends are not in the table: the request or a holdout fixed the
+                  variant, or it replaced one that could not be rendered.`]
+                : []),
+              ...otherCurrencyText(results.revenue?.other_currency ?? 0),
+            ].join(" ")}
           </p>
           <p id={machinesNote}>
-            {t`Opens and clicks of machines, such as mail proxies and link scanners, are counted separately and
-              ignored by the model${machines.length > 0 ? `: ${list(machines)}` : ""}.${
-              setAside === undefined ? "" : ` ${setAside}.`
-            }${ruleText(results.set_aside.reasons)}`}
+            {machines.length > 0
+              ? t`Opens and clicks of machines, such as mail proxies and link scanners, are counted separately and ignored
+                by the model: ${list(machines)}.`
+              : t`Opens and clicks of machines, such as mail proxies and link scanners, are counted separately and ignored
+                by the model.`}
+            {setAside === undefined ? "" : ` ${setAside}.`}
+            {ruleText(results.set_aside.reasons)}
           </p>
         </div>
       </PhoneFold>
@@ -288,7 +297,7 @@ export const ColumnChoice = ({ action, back, columns }: {
         {allColumns.map((column) => (
           <label class="check">
             <input type="checkbox" name="columns" value={column} checked={columns.includes(column)} />
-            {columnNames[column]}
+            {translated(columnNames[column])}
           </label>
         ))}
       </fieldset>

@@ -1,12 +1,12 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { rateName, unitName } from "../../../results/ObjectiveText.ts"
 import { equalChoices, nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import { answerRule } from "../../../results/Answer.ts"
 import { preferencesOf, waitsOf } from "../../../results/Preferences.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import type { WithoutModel } from "../../../results/WithoutModel.ts"
-import { count, date, percent, rateFormat, signedPercent } from "../../Format.ts"
+import { count, date, decimals, percent, rateFormat, signedPercent, twoDigits } from "../../Format.ts"
 
 // Texts about the results of a template.
 
@@ -19,13 +19,26 @@ const builtInAttributes: Readonly<Record<string, string>> = {
   weekend: english("kind of day"),
 }
 
+const builtInValues: Readonly<Record<string, string>> = {
+  night: english("night"),
+  morning: english("morning"),
+  afternoon: english("afternoon"),
+  evening: english("evening"),
+  weekday: english("weekday"),
+  weekend: english("weekend"),
+}
+
 /** The name of a learning attribute in words: `time of day` for `daypart`. */
 export const attributeText = (name: string): string =>
-  Object.hasOwn(builtInAttributes, name) ? builtInAttributes[name]! : name
+  Object.hasOwn(builtInAttributes, name) ? translated(builtInAttributes[name]!) : name
+
+/** The value of a learning attribute in words. */
+export const valueText = (name: string, value: string): string =>
+  Object.hasOwn(builtInAttributes, name) ? translated(builtInValues[value] ?? value) : value
 
 /** `plan is pro and time of day is morning`. */
 export const segmentText = (segment: Readonly<Record<string, string>>): string =>
-  list(Object.entries(segment).map(([name, value]) => t`${attributeText(name)} is ${value}`))
+  list(Object.entries(segment).map(([name, value]) => t`${attributeText(name)} is ${valueText(name, value)}`))
 
 /** The name of the action that sends all traffic to one variant. It is called shipping a winner only if there is a winner. */
 export const shipLabel = ({ verdict }: Pick<TemplateResults["winner"], "verdict">): string =>
@@ -52,7 +65,13 @@ export interface VerdictWords {
 
 /** A signed difference between values of the objective: percentage points of a rate, or a plain number. */
 const unitOf = (objective: TemplateResults["objective"]) => (value: number): string =>
-  `${value < 0 ? "−" : "+"}${Math.abs(typeof objective === "string" ? 100 * value : value).toPrecision(2)}`
+  `${value < 0 ? "−" : "+"}${twoDigits(Math.abs(typeof objective === "string" ? 100 * value : value))}`
+
+/** A difference with its unit: percentage points of a rate, or a plain number. */
+const differenceText = (objective: TemplateResults["objective"], value: number): string => {
+  const difference = unitOf(objective)(value)
+  return typeof objective === "string" ? t`${difference} percentage points` : difference
+}
 
 /** Says what the recorded probabilities say without a model. Empty without a comparison, unless a verdict needs it. */
 export const withoutModelText = (
@@ -60,20 +79,23 @@ export const withoutModelText = (
   alone: WithoutModel | null,
 ): string => {
   const rests = winner.verdict === "firm_winner" && alone?.supports !== true
-    ? t` The firm verdict rests on the model.`
-    : ""
-  if (alone === null) return rests.trim()
-  const nameOf = (id: string) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id
+    ? [t`The firm verdict rests on the model.`]
+    : []
+  if (alone === null) return rests.join("")
   const unit = unitOf(objective)
   const [low, high] = alone.interval
-  const said = low > 0 ? t`confirm the order` : high < 0 ? t`say the opposite` : t`leave the order open`
-  return t`Without the model, the recorded probabilities of ${count(alone.decisions)} sends ${said}: the ${
-    rateName(objective)
-  } of ${nameOf(alone.copy_id)} differs
-    by ${unit(alone.difference)}${typeof objective === "string" ? t` percentage points` : ""} (${unit(low)} to ${
-    unit(high)
-  }, valid however often you look) from that
-    of ${nameOf(alone.baseline)}.${rests}`
+  const sends = count(alone.decisions)
+  const found = t`the ${rateName(objective)} of ${nameIn({ variants }, alone.copy_id)} differs by ${
+    differenceText(objective, alone.difference)
+  } (${unit(low)} to ${unit(high)}, valid however often you look) from that of ${nameIn({ variants }, alone.baseline)}.`
+  return [
+    low > 0
+      ? t`Without the model, the recorded probabilities of ${sends} sends confirm the order: ${found}`
+      : high < 0
+      ? t`Without the model, the recorded probabilities of ${sends} sends say the opposite: ${found}`
+      : t`Without the model, the recorded probabilities of ${sends} sends leave the order open: ${found}`,
+    ...rests,
+  ].join(" ")
 }
 
 /** How much better the leader is than the next best, in a sentence; nothing where there is nothing to compare. */
@@ -81,16 +103,13 @@ const liftText = (
   { objective, variants, winner: { lift } }: Pick<TemplateResults, "objective" | "variants" | "winner">,
 ): string => {
   if (lift === null) return ""
-  const baseline = variants.find(({ copy_id }) => copy_id === lift.baseline)?.name ?? lift.baseline
-  const inPercent = typeof objective === "string"
   const unit = unitOf(objective)
   const [low, high] = lift.difference_interval
-  return t`Its ${rateName(objective)} differs by ${unit(lift.difference)}${
-    inPercent ? t` percentage points` : ""
-  } (95\u00a0% interval ${unit(low)} to ${unit(high)})
-    from that of ${baseline}, the next best: a lift of ${signedPercent(lift.value)} (${
-    signedPercent(lift.interval[0])
-  } to ${signedPercent(lift.interval[1])}).`
+  return t`Its ${rateName(objective)} differs by ${differenceText(objective, lift.difference)} (95\u00a0% interval ${
+    unit(low)
+  } to ${unit(high)}) from that of ${nameIn({ variants }, lift.baseline)}, the next best: a lift of ${
+    signedPercent(lift.value)
+  } (${signedPercent(lift.interval[0])} to ${signedPercent(lift.interval[1])}).`
 }
 
 type Judged = Pick<TemplateResults, "answer" | "objective" | "segment" | "segments" | "variants" | "winner">
@@ -158,15 +177,26 @@ export const shippingText = (
   const { interval: [low, high], loss, share } = cost
   const number = (value: number) => {
     const size = Math.abs(1000 * value)
-    return size >= 10 ? count(size) : size.toPrecision(2)
+    return size >= 10 ? count(size) : twoDigits(size)
   }
   const signed = (value: number) => `${value < 0 ? "−" : ""}${number(value)}`
-  const change = loss < 0
-    ? t`gains about ${number(loss)} ${unitName(objective)} per 1,000 sends (${signed(-high)} to ${signed(-low)})`
-    : t`costs about ${number(loss)} ${unitName(objective)} per 1,000 sends (${signed(low)} to ${signed(high)})`
-  const part = t`${percent(Math.abs(share))} of the present rate`
-  const chance = low <= 0 && high >= 0 ? t`; the difference may be chance` : ""
-  return t`Shipping it ${change}, ${part}, compared with the present choices${chance}.`
+  const what = `${number(loss)} ${unitName(objective)}`
+  const part = percent(Math.abs(share))
+  const mayBeChance = low <= 0 && high >= 0
+  if (loss < 0) {
+    const [from, to] = [signed(-high), signed(-low)]
+    return mayBeChance
+      ? t`Shipping it gains about ${what} per 1,000 sends (${from} to ${to}), ${part} of the present rate, compared with the
+        present choices; the difference may be chance.`
+      : t`Shipping it gains about ${what} per 1,000 sends (${from} to ${to}), ${part} of the present rate, compared with the
+        present choices.`
+  }
+  const [from, to] = [signed(low), signed(high)]
+  return mayBeChance
+    ? t`Shipping it costs about ${what} per 1,000 sends (${from} to ${to}), ${part} of the present rate, compared with the
+      present choices; the difference may be chance.`
+    : t`Shipping it costs about ${what} per 1,000 sends (${from} to ${to}), ${part} of the present rate, compared with the
+      present choices.`
 }
 
 /** Whether different people prefer different variants. */
@@ -199,15 +229,21 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
     }
   }
   const wait = Object.keys(segment).length === 0 ? waitText(results) : ""
-  const sure = winner.p_best === null ? "" : t`It is the best with a probability of ${percent(winner.p_best)}. `
+  const lift = liftText(results)
   return {
     ...open,
-    headline: t`${name} leads, but it is too early to name a winner${wait === "" ? "" : `: ${wait}`}`,
-    detail: t`${sure}${liftText(results)} Better variants get more traffic in the meantime.`,
+    headline: wait === ""
+      ? t`${name} leads, but it is too early to name a winner`
+      : t`${name} leads, but it is too early to name a winner: ${wait}`,
+    detail: [
+      ...(winner.p_best === null ? [] : [t`It is the best with a probability of ${percent(winner.p_best)}.`]),
+      ...(lift === "" ? [] : [lift]),
+      t`Better variants get more traffic in the meantime.`,
+    ].join(" "),
     steps: [
       {
         what: t`${stoppingRule.days} days of data`,
-        now: t`${Math.floor(winner.days * 10) / 10} so far`,
+        now: t`${decimals(Math.floor(winner.days * 10) / 10, 0, 1)} so far`,
         done: winner.days >= stoppingRule.days,
       },
       {
@@ -240,33 +276,41 @@ export const verdictOf = (results: Judged): VerdictWords => {
   const { winner } = results
   if (isPersonal(results)) return personalVerdict(results)
   const nameOf = (id: string | null) => id === null ? "" : nameIn(results, id)
-  const since = winner.since === null ? "" : t` since ${date(new Date(winner.since), "UTC")}`
+  const since = winner.since === null ? undefined : date(new Date(winner.since), "UTC")
   switch (winner.verdict) {
     case "firm_winner":
     case "winner": {
       const isFirm = winner.verdict === "firm_winner"
       const leads = winner.leader === winner.copy_id ? liftText(results) : t`Here ${nameOf(winner.leader)} leads.`
-      const now = nothingWins(results)
-        ? t`On average over all people, a message does more harm than good. ${leads}`
-        : leads
+      const found = [
+        ...(nothingWins(results) ? [t`On average over all people, a message does more harm than good.`] : []),
+        leads,
+      ]
       return {
         kind: "good",
-        badge: `${isFirm ? t`Firm winner` : t`Winner`}${since}`,
+        badge: since === undefined
+          ? isFirm ? t`Firm winner` : t`Winner`
+          : isFirm
+          ? t`Firm winner since ${since}`
+          : t`Winner since ${since}`,
         headline: nothingWins(results) ? t`Sending nothing is best` : t`${nameOf(winner.copy_id)} wins`,
-        detail: isFirm
-          ? t`${now} With equally good variants, this verdict would ever appear with a probability of at
-            most ${percent(stoppingRule.errors.firm_winner)}, however often you check.`
-          : t`${now} In ${
-            count(stoppingRule.simulated.runs)
-          } simulations of two equally good variants, checked daily, ${stoppingRule.simulated.winners} had
-            a winner.`,
+        detail: [
+          ...found,
+          isFirm
+            ? t`With equally good variants, this verdict would ever appear with a probability of at most ${
+              percent(stoppingRule.errors.firm_winner)
+            }, however often you check.`
+            : t`In ${
+              count(stoppingRule.simulated.runs)
+            } simulations of two equally good variants, checked daily, ${stoppingRule.simulated.winners} had a winner.`,
+        ].join(" "),
         steps: [],
       }
     }
     case "no_difference":
       return {
         kind: "accent",
-        badge: t`No meaningful difference${since}`,
+        badge: since === undefined ? t`No meaningful difference` : t`No meaningful difference since ${since}`,
         headline: t`${equalChoices(results)} are within ${100 * stoppingRule.loss}\u00a0% of each other`,
         detail: t`Whichever you ship, you risk less than ${
           100 * stoppingRule.loss

@@ -7,7 +7,7 @@ import { isSandbox, liveOf, sandboxOf } from "../../../domain/Sandbox.ts"
 import { Organizations } from "../../../organizations/Organizations.ts"
 import { magicAddresses, magicDomain } from "../../../delivery/sandbox/Magic.ts"
 import { keptDays, keptMessages, SinkMessages, type SinkSummary } from "../../../delivery/sandbox/SinkMessages.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -40,7 +40,7 @@ const MagicCard = () => (
           <dt>
             <code>{name}@{magicDomain}</code>
           </dt>
-          <dd>{events.map((event) => eventKinds[event].words.one).join(", ")}</dd>
+          <dd>{events.map((event) => translated(eventKinds[event].words.one)).join(", ")}</dd>
         </div>
       ))}
     </dl>
@@ -55,7 +55,7 @@ const shape: ListShape<SinkSummary> = {
   filters: {
     kind: {
       label: english("Kind"),
-      options: [["test", "test"], ["live", "live"]],
+      options: [["test", english("test")], ["live", english("live")]],
       matches: ({ isTest }, kind) => isTest === (kind === "test"),
     },
   },
