@@ -20,34 +20,15 @@ const mixed = (sums: ReadonlyArray<Sum>): Sum => {
 }
 
 /**
- * The rates of variants in contexts, averaged over the models of a report, and the uncertainty of their sums. Variants
- * and contexts are identified by index.
+ * The rates of variants in contexts relative to each other, averaged over the models of a report, and the uncertainty of
+ * their sums. Variants and contexts are identified by index.
  */
 export class ContextRates {
   readonly #models: ReadonlyArray<ModelRates>
-  readonly #rates: ReadonlyArray<Float64Array>
 
   /** `contexts` are keys of contexts of the model's scheme. */
   constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
-    const models = reportModels(model).map((one) => new ModelRates(one, variants, contexts))
-    this.#models = models
-    this.#rates = variants.map((_, v) =>
-      Float64Array.from(contexts, (_, c) => models.reduce((sum, one) => sum + one.of(v, c), 0) / models.length)
-    )
-  }
-
-  /** Value of the objective per decision, on an average day. */
-  of(variant: number, context: number): number {
-    return this.#rates[variant]![context]!
-  }
-
-  /**
-   * Returns the sum of a variant's rates with these weights by context. `own` is its variance if the base rate is
-   * known, `variance` its full variance.
-   */
-  sum(variant: number, weights: ArrayLike<number>): Sum & { readonly own: number } {
-    const sums = this.#models.map((one) => one.sum(variant, weights))
-    return { ...mixed(sums), own: mixed(sums.map(({ mean, own }) => ({ mean, variance: own }))).variance }
+    this.#models = reportModels(model).map((one) => new ModelRates(one, variants, contexts))
   }
 
   /**
@@ -82,8 +63,6 @@ class ModelRates {
   readonly #size: number
   readonly #attributeOf: ArrayLike<number>
   readonly #base: BaseError
-  /** Deviation of the log rate of each variant that all variants share. */
-  readonly #shared: ReadonlyArray<number>
 
   constructor(model: OtherModel, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
     const compiled = contextsOf(model.scheme)
@@ -94,17 +73,13 @@ class ModelRates {
     this.#attributeOf = compiled.attributeOf
     this.#base = new BaseError(model, compiled)
     this.#ids = variants
-    const [shift, , sharedByNew] = model.common ?? [0, 0, 0]
-    const shared = new Map(model.variants.map(({ id }, v) => [id, model.shared?.[v] ?? 0]))
-    this.#shared = variants.map((id) => shared.get(id) ?? sharedByNew)
     this.#variants = variants.map((id) => known.get(id))
     const foretold = model.components && foretellings(model.components)
     this.#coefficients = parsed.map(({ coefficients }) => coefficients)
     this.#rates = this.#variants.map((variant, v) =>
       Float64Array.from(parsed, (context) => {
         const known = foretold?.(variants[v]!)
-        const raised = variant === undefined ? Math.exp(shift) : 1
-        const middle = possible(model, rate(model, variant, context, known) * raised)
+        const middle = possible(model, rate(model, variant, context, known))
         if (model.byMean !== true || variant === undefined) return middle
         return possible(model, middle * Math.exp(posterior(model, variant, context, known).sd ** 2 / 2))
       })
@@ -113,15 +88,6 @@ class ModelRates {
 
   of(variant: number, context: number): number {
     return this.#rates[variant]![context]!
-  }
-
-  sum(variant: number, weights: ArrayLike<number>): Sum & { readonly own: number } {
-    const known = this.#variants[variant]
-    const { mean, slopes } = this.#linear(variant, weights)
-    const own = this.#variance(this.#ids[variant]!, known, slopes)
-    const shared = slopes[0]! * this.#shared[variant]!
-    const base = this.#base.variance(this.#base.slopes(this.#ids[variant]!, known, slopes))
-    return { mean, own, variance: own + base + shared ** 2 }
   }
 
   /** The factor by which the variant's rates become relative to their mean over the exposures. */

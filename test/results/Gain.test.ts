@@ -8,6 +8,10 @@ import { contextOf, model } from "./Samples.ts"
 const contexts = [contextOf("free", "morning"), contextOf("pro", "morning")]
 const rates = new ContextRates(model, ["a", "b"], contexts)
 
+/** The rates of both variants by context: relative to each other as in the model. */
+const planted = [0.036, 0.044].map((mean, variant) => rates.relative(variant, [1, 1]).map((one) => mean * one))
+const rateOf = (variant: number, context: number) => planted[variant]![context]!
+
 /** Decisions by period, context and variant, with the outcomes that the model expects, times `day` of the period. */
 const countsOf = (
   trials: (period: number, context: number, variant: number) => number,
@@ -17,7 +21,7 @@ const countsOf = (
     [0, 1].flatMap((context) =>
       [0, 1].map((variant) => {
         const n = trials(period, context, variant)
-        const value = n * rates.of(variant, context) * day(period)
+        const value = n * rateOf(variant, context) * day(period)
         return { period, context, variant, trials: n, exposure: n, value, square: value }
       })
     )).flat()
@@ -55,7 +59,7 @@ describe("the gain over a random split", () => {
   it("equals the benefit of choosing the better variant in each context, and grows over time", () => {
     const gains = gainOf(countsOf((_, context, variant) => context === variant ? 1000 : 0))
     const each = [0, 1].reduce(
-      (sum, context) => sum + 1000 * (rates.of(context, context) - rates.of(1 - context, context)) / 2,
+      (sum, context) => sum + 1000 * (rateOf(context, context) - rateOf(1 - context, context)) / 2,
       0,
     )
     gains.forEach(({ even, gained, interval: [low, high] }, period) => {
@@ -84,17 +88,17 @@ describe("the gain over a random split", () => {
 
   it("judges past choices by the rates of their time", () => {
     // The rates of two variants cross. Over all days they are alike.
-    const rateOf = (period: number, variant: number) =>
+    const crossing = (period: number, variant: number) =>
       0.04 * Math.exp((variant === 0 ? 1 : -1) * 0.06 * (4.5 - period))
     const chosen = (better: number) =>
       Array.from({ length: 10 }, (_, period) =>
         [0, 1].map((variant) => {
           const trials = (period < 5) === (variant === 0) ? better : 4000 - better
-          const value = trials * rateOf(period, variant)
+          const value = trials * crossing(period, variant)
           return { period, context: 0, variant, trials, exposure: trials, value, square: value }
         })).flat()
     const { gained, interval: [low, high] } = gainOf(chosen(3000)).at(-1)!
-    const truth = Array.from({ length: 10 }, (_, period) => 1000 * Math.abs(rateOf(period, 0) - rateOf(period, 1)))
+    const truth = Array.from({ length: 10 }, (_, period) => 1000 * Math.abs(crossing(period, 0) - crossing(period, 1)))
       .reduce((sum, one) => sum + one, 0)
     assert.isTrue(low < truth && truth < high && low > 0, `${low} to ${high} without ${truth}`)
     assert.closeTo(gained, truth, 0.35 * truth)
@@ -135,7 +139,7 @@ describe("the rates of variants over time", () => {
     const { rates: shown } = estimatesOf(countsOf((_, context, variant) => context === variant ? 4000 : 0))
     for (const period of shown) {
       period.forEach((one, variant) => {
-        const everywhere = (rates.of(variant, 0) + rates.of(variant, 1)) / 2
+        const everywhere = (rateOf(variant, 0) + rateOf(variant, 1)) / 2
         assert.closeTo(one!.rate / everywhere, 1, 0.06)
         assert.isTrue(one!.interval[0] < everywhere && everywhere < one!.interval[1])
       })
