@@ -312,6 +312,14 @@ const shapes = {
   lossy: { ...mail, ...plain(5, 0.25), losses: { share: 0.3, outage: [20, 23] } },
   machines: { ...mail, ...plain(5, 0.15, 0.1, 0.25), machines: 0.3 },
   batches: { ...plain(5, 0.25), days: 24, sends: 400_000, delay: mail.delay, batches: { count: 8, minutes: 30 } },
+  // An opt-out costs eight clicks and happens days later.
+  costs: {
+    ...plain(5, 0.25),
+    days: 40,
+    sends: 40_000,
+    delay: mail.delay,
+    costs: { cost: 8, rate: 0.002, sd: 0.5, delay: { medianHours: 72, sigma: 0.3 } },
+  },
   trickle: { ...byAttributes([evenly("plan", 3)], () => 0.25), days: 60, sends: 30_000, delay: mail.delay },
   parts: assembled(0.15, 0.05),
   // The declared parts do not affect the rates.
@@ -338,7 +346,7 @@ export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
  * Worlds of forms that the model was not designed on. `logistic`: high rates whose effects add up in log odds. `noise`:
  * thirty attributes without effect. `weekly`: a new variant every week. `conversions`: 0.1 % of messages succeed.
  * `lossy`: 30 % of events are lost, and all events of three days. `machines`: machines open 30 % of messages, and their
- * opens look like the opens of people. `batches`: all messages leave in eight batches of 50,000. `trickle`: 500
+ * opens look like the opens of people. `batches`: all messages leave in eight batches of 50,000. `costs`: opt-outs that cost eight clicks. `trickle`: 500
  * decisions a day. `parts`: 120 variants made of 15 parts. `idleparts`: parts without effect. `pairs`: two attributes
  * have an effect only together. `slow`: the better a variant, the later its clicks. `reversal`: the order of the
  * variants reverses. `hours`: the best variant depends on the time of day. `countries`: an attribute with 120 values.

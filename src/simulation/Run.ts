@@ -4,7 +4,10 @@ import { seedOf } from "./Chance.ts"
 import type { LearnerKind } from "./Learners.ts"
 import type { World } from "./World.ts"
 
-/** The result of a policy in a world. Rewards are expected clicks over the whole run, by the true rates. */
+/**
+ * The result of a policy in a world. Rewards are expected clicks over the whole run, less the cost of opt-outs, by the
+ * true rates.
+ */
 export interface SimulationOutcome {
   readonly reward: number
   /** Rewards of a random split, and of the best variant for every single decision. */
@@ -117,7 +120,7 @@ type Watch = (decision: number, arm: number, rates: Float64Array, propensity: nu
  * policies and seeds have equal results.
  */
 export const run = (world: World, policy: LearnerKind, seed: number, watch?: Watch): SimulationOutcome => {
-  const { arms, at, requestOf, requests, decisions, delayHours, eligible, eligibleOf } = world
+  const { arms, at, costs, requestOf, requests, decisions, delayHours, eligible, eligibleOf } = world
   const learner = policy.make({
     arms,
     composition: world.composition,
@@ -125,6 +128,7 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
     seed: seedOf(seed, policy.name),
   })
   const rates = new Float64Array(arms.length)
+  const expectedCosts = arms.map((_, arm) => costs === undefined ? 0 : costs.cost * costs.rates[arm]!)
   const chosen = new Int32Array(decisions)
   const arrivals = new Arrivals()
   const sums = Array.from({ length: 4 }, () => ({ reward: 0, uniform: 0, oracle: 0 }))
@@ -133,21 +137,24 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
     const now = at[i]!
     while (arrivals.next <= now) {
       const time = arrivals.next
-      const decision = arrivals.take()
+      const arrival = arrivals.take()
+      const isOptOut = arrival >= decisions
+      const decision = isOptOut ? arrival - decisions : arrival
       const arm = chosen[decision]!
-      const value = world.values?.(decision, arm) ?? world.worth
+      const value = isOptOut ? -costs!.cost : world.values?.(decision, arm) ?? world.worth
       learner.observe(requests[requestOf[decision]!]!, arm, at[decision]!, time, value)
     }
     const request = requests[requestOf[i]!]!
     const there = eligible[eligibleOf[i]!]!
     const weights = learner.weights(request, there, now)
     world.rates(i, rates)
+    expectedCosts.forEach((cost, arm) => rates[arm]! -= cost)
     const place = sample(weights, world.choiceChance[i]!)
     const arm = there.arms[place]!
     const sum = sums[Math.floor(4 * i / decisions)]!
     if (paths === undefined) {
       let even = 0
-      let best = 0
+      let best = -Infinity
       for (const other of there.arms) {
         even += rates[other]!
         if (rates[other]! > best) best = rates[other]!
@@ -173,10 +180,14 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
     watch?.(i, arm, rates, weights[place]!)
     const clickedAt = world.isMachine?.(i)
       ? now
-      : world.clickChance[i]! < rates[arm]!
+      : world.clickChance[i]! < rates[arm]! + expectedCosts[arm]!
       ? now + delayHours[i]! * (world.slower?.[arm] ?? 1) * hourMillis
       : undefined
     if (clickedAt !== undefined && !world.isLost?.(i, clickedAt)) arrivals.add(clickedAt, i)
+    // Opt-outs follow the clicks in the numbers of arrivals.
+    if (costs !== undefined && costs.chance[i]! < costs.rates[arm]!) {
+      arrivals.add(now + costs.delayHours[i]! * hourMillis, decisions + i)
+    }
   }
   const total = { reward: 0, uniform: 0, oracle: 0 }
   for (const sum of sums) {

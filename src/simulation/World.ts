@@ -64,6 +64,8 @@ export interface World {
   readonly worth: number
   /** Value of the click on a variant for a decision. Default: `worth`. */
   readonly values?: ((decision: number, arm: number) => number) | undefined
+  /** Opt-outs, independent of clicks. Default: none. */
+  readonly costs?: OptOuts | undefined
   /**
    * Whether the event of a click at this time (Unix milliseconds) never reaches the learner. Default: no event is lost.
    */
@@ -77,6 +79,15 @@ export interface World {
    * Change of the log rate for a person who has received `seen` messages with the variant, and `total` of the template.
    */
   readonly tire?: ((seen: number, total: number) => number) | undefined
+}
+
+/** Opt-outs of a world: by variant their rate, and for each decision a uniform number and the delay of an opt-out in hours. */
+interface OptOuts {
+  /** Cost of an opt-out to the learners and in rewards, in clicks. */
+  readonly cost: number
+  readonly rates: ReadonlyArray<number>
+  readonly chance: Float64Array
+  readonly delayHours: Float64Array
 }
 
 /** Value of an attribute that is not in the request. */
@@ -127,6 +138,16 @@ export interface WorldPlan {
   readonly losses?: { readonly share: number; readonly outage: readonly [from: number, to: number] }
   /** Share of messages that machines open, see `World.isMachine`. Default: 0. */
   readonly machines?: number
+  /**
+   * Opt-outs with their cost, the rate of an average variant, the standard deviation of the log rates, and the
+   * log-normal delay. Default: none.
+   */
+  readonly costs?: {
+    readonly cost: number
+    readonly rate: number
+    readonly sd: number
+    readonly delay: { readonly medianHours: number; readonly sigma: number }
+  }
   /** Log-normal delay of clicks. Default: no delay. */
   readonly delay?: { readonly medianHours: number; readonly sigma: number } | undefined
   /** Factor by which a variant's clicks are slower. Default: 1. */
@@ -185,6 +206,22 @@ const troubles = ({ losses, machines, name, seed, sends }: WorldPlan): Pick<Worl
       return day >= losses.outage[0] && day < losses.outage[1] || lossChance![decision]! < losses.share
     }),
     isMachine: machineChance && ((decision) => machineChance[decision]! < machines!),
+  }
+}
+
+/** Opt-outs of a world, from a separate stream. */
+const optOutsOf = ({ arms, costs, name, seed, sends }: WorldPlan): OptOuts | undefined => {
+  if (costs === undefined) return undefined
+  const { normal, uniform } = chance(seedOf(seed, `${name} costs`))
+  const { medianHours, sigma } = costs.delay
+  return {
+    cost: costs.cost,
+    rates: arms.map(() => costs.rate * Math.exp(costs.sd * normal())),
+    chance: Float64Array.from({ length: sends }, uniform),
+    delayHours: Float64Array.from(
+      { length: sends },
+      () => Math.min(longestDelay, medianHours * Math.exp(sigma * normal())),
+    ),
   }
 }
 
@@ -304,6 +341,7 @@ export const makeWorld = (plan: WorldPlan): World => {
     delayHours,
     worth: plan.worth ?? 1,
     tire: plan.tire,
+    costs: optOutsOf(plan),
     ...troubles(plan),
     rates: (decision, out) => {
       const day = Math.min(wholeDays - 1, Math.floor((at[decision]! - worldStart) / dayMillis))

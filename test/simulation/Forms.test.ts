@@ -21,13 +21,13 @@ const meanOf = (values: ReadonlyArray<number>) => values.reduce((sum, value) => 
  * world.
  */
 const observed = (world: World) => {
-  const events: Array<{ readonly sent: number; readonly heard: number }> = []
+  const events: Array<{ readonly sent: number; readonly heard: number; readonly value: number }> = []
   run(world, {
     name: "listener",
     make: (setting) => ({
       ...uniform.make(setting),
-      observe: (_request, _arm, sentAt, now) =>
-        void events.push({ sent: (sentAt - worldStart) / day, heard: (now - worldStart) / day }),
+      observe: (_request, _arm, sentAt, now, value) =>
+        void events.push({ sent: (sentAt - worldStart) / day, heard: (now - worldStart) / day, value }),
     }),
   }, 1)
   return events
@@ -97,6 +97,17 @@ describe("a world of another form", () => {
     assert.strictEqual(people.filter(({ heard, sent }) => heard === sent).length, 0)
     assert.closeTo((all.length - machines.length) / people.length, 0.7, 0.03)
     assert.strictEqual(run(world, uniform, 1).reward, run({ ...world, isMachine: undefined }, uniform, 1).reward)
+  })
+
+  it("costs have opt-outs days after their messages, which reduce the reward", () => {
+    const world = form("costs", 1)
+    const optOuts = observed(world).filter(({ value }) => value === -8)
+    const days = optOuts.map(({ heard, sent }) => heard - sent).sort((a, b) => a - b)
+    assert.closeTo(days[Math.floor(days.length / 2)]!, 3, 0.3)
+    assert.closeTo(optOuts.length / world.decisions, meanOf(world.costs!.rates), 0.0006)
+    const clicks = run({ ...world, costs: undefined }, uniform, 1).reward
+    const expected = 8 * meanOf(world.costs!.rates) * world.decisions
+    assert.closeTo(clicks - run(world, uniform, 1).reward, expected, 1e-6 * expected)
   })
 
   it("batches leave as eight times 50,000 messages within half an hour", () => {
