@@ -41,7 +41,7 @@ const sum = (numbers: Iterable<number>): number => {
 }
 
 /** Average value of an outcome, or 1 without outcomes. */
-export const worthOf = (counts: ReadonlyArray<PeriodCount>): number => {
+const worthOf = (counts: ReadonlyArray<PeriodCount>): number => {
   const value = counts.reduce((sum, one) => sum + one.value, 0)
   return value > 0 ? counts.reduce((sum, one) => sum + one.square, 0) / value : 1
 }
