@@ -8,6 +8,7 @@ CREATE TABLE accounts (
   updated_at timestamp with time zone NOT NULL,
   password_origin text,
   password_set_at timestamp with time zone,
+  language text,
   UNIQUE (email),
   PRIMARY KEY (id)
 );

@@ -33,6 +33,9 @@ export const Account = Schema.Struct({
   second_factor: Schema.Boolean.annotate({
     description: "Whether sign-in requires a passkey or a code in addition to the password",
   }),
+  language: Schema.NullOr(Schema.String).annotate({
+    description: "Language of the console, such as `de`; null: the language of the browser",
+  }),
   created_at: Schema.String,
 }).annotate({ identifier: "Account" })
 export type Account = typeof Account.Type

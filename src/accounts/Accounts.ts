@@ -19,6 +19,7 @@ interface Row {
   readonly passwordOrigin: PasswordOrigin | null
   readonly passwordSetAt: Date | null
   readonly secondFactor: boolean
+  readonly language: string | null
   readonly createdAt: Date
 }
 
@@ -28,6 +29,12 @@ interface Row {
  * person who does not own the e-mail address: an administrator, or the finder of an invitation or a link.
  */
 export type PasswordOrigin = "own" | "administrator" | "invitation" | "link"
+
+/** What a person changes in their account. `language`: null for the language of the browser. */
+interface AccountChange {
+  readonly name?: string
+  readonly language?: string | null
+}
 
 /** An account whose password was right, and the time at which that password was set. */
 interface Verified {
@@ -42,6 +49,7 @@ const fromRow = (row: Row): Account => ({
   administrator: row.administrator,
   has_password: row.password !== null,
   second_factor: row.secondFactor,
+  language: row.language,
   created_at: row.createdAt.toISOString(),
 })
 
@@ -91,8 +99,8 @@ export class Accounts extends Context.Service<Accounts, {
    * password.
    */
   readonly dropForeignPassword: (id: string) => Effect.Effect<boolean>
-  /** Changes the name. Fails with `AccountNotFound` for an unknown account. */
-  readonly rename: (id: string, name: string) => Effect.Effect<Account, AccountNotFound>
+  /** Changes the given members. Fails with `AccountNotFound` for an unknown account. */
+  readonly change: (id: string, change: AccountChange) => Effect.Effect<Account, AccountNotFound>
   /**
    * Removes an account with its memberships and sessions. Its actions stay in the audit log. Fails with
    * `AccountNotFound` for an unknown account.
@@ -203,12 +211,12 @@ export class Accounts extends Context.Service<Accounts, {
         })))
       })
 
-      const rename = Effect.fn("Accounts.rename")(function* (id: string, name: string) {
+      const change = Effect.fn("Accounts.change")(function* (id: string, { language, name }: AccountChange) {
         const now = yield* DateTime.nowAsDate
         const [row] = yield* sql<Row>`
-          UPDATE accounts a SET name = ${name}, updated_at = ${now} WHERE a.id = ${id} RETURNING ${columns}`.pipe(
-          Effect.orDie,
-        )
+          UPDATE accounts a SET name = COALESCE(${name ?? null}::text, a.name), updated_at = ${now},
+            language = CASE WHEN ${language === undefined} THEN a.language ELSE ${language ?? null}::text END
+          WHERE a.id = ${id} RETURNING ${columns}`.pipe(Effect.orDie)
         return row === undefined ? yield* new AccountNotFound({ id }) : fromRow(row)
       })
 
@@ -237,7 +245,7 @@ export class Accounts extends Context.Service<Accounts, {
           })
         ),
         dropForeignPassword,
-        rename,
+        change,
         remove,
       })
     }),

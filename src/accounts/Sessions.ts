@@ -22,7 +22,7 @@ export interface SignedIn {
   readonly sessionId: string
   /** The value for forms and `X-CSRF-Token`, in another form each time. Compare it with `sameCsrfToken`. */
   readonly csrfToken: string
-  readonly account: Pick<Account, "id" | "email" | "name" | "administrator">
+  readonly account: Pick<Account, "id" | "email" | "name" | "administrator" | "language">
   readonly roles: ReadonlyMap<OrgSlug, Role>
   /** The way in which the session began. Null for a session of an earlier release. */
   readonly method: SignInMethod | null
@@ -70,6 +70,7 @@ interface SignedInRow extends Row {
   readonly email: string
   readonly name: string
   readonly administrator: boolean
+  readonly language: string | null
   readonly orgs: ReadonlyArray<OrgSlug>
   readonly roles: ReadonlyArray<Role>
   readonly secondFactor: boolean
@@ -127,6 +128,7 @@ export class Sessions extends Context.Service<Sessions, {
         const now = yield* DateTime.nowAsDate
         const [row] = yield* Effect.orDie(sql<SignedInRow>`
           SELECT s.id, s.account_id, s.last_seen_at, s.method, s.created_at, a.email, a.name, a.administrator,
+            a.language,
             ${secondFactorColumn(sql)},
             ARRAY(SELECT o.slug FROM ${
           sql.literal(organizationRows("require_second_factor"))
@@ -140,13 +142,13 @@ export class Sessions extends Context.Service<Sessions, {
         if (now.getTime() - row.lastSeenAt.getTime() > seenEveryMillis) {
           yield* Effect.orDie(sql`UPDATE sessions s SET last_seen_at = ${now} WHERE s.id = ${row.id}`)
         }
-        const { accountId, administrator, createdAt, email, id, method, name, orgs, requiring, roles, secondFactor } =
-          row
+        const { accountId, administrator, createdAt, email, id, language, method, name, orgs } = row
+        const { requiring, roles, secondFactor } = row
         const hasSecondFactor = secondFactor || method === "openid"
         return {
           sessionId: id,
           csrfToken: csrfTokenOf(token),
-          account: { id: accountId, email, name, administrator },
+          account: { id: accountId, email, name, administrator, language },
           roles: new Map(orgs.map((org, index) => [org, roles[index]!] as const)),
           method,
           startedMillis: createdAt.getTime(),

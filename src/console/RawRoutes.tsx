@@ -6,12 +6,13 @@ import { sameCsrfToken } from "../accounts/CsrfToken.ts"
 import { refusal } from "../accounts/Access.ts"
 import { accessTable } from "../api/AccessTable.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
+import type { SignedIn } from "../accounts/Sessions.ts"
 import { ChecksBusy } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { compressed } from "../api/http/Compression.ts"
 import { lookedUp } from "../api/http/Requests.ts"
-import { t } from "../languages/Language.ts"
+import { inLanguageOf, t } from "../languages/Language.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { assets } from "./Assets.ts"
 import { toHtml } from "./components/Document.tsx"
@@ -144,6 +145,19 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           if (session === undefined) {
             return method === "GET" ? redirect({ to: "/console/sign-in" }) : refused(request, 403, t`Sign in again.`)
           }
+          return yield* handleSignedIn(method, endpoint, run, request, session).pipe(
+            inLanguageOf(session.account.language),
+          )
+        })
+
+      const handleSignedIn = <E, R>(
+        method: "GET" | "POST",
+        endpoint: string,
+        run: (ask: PageRequest) => Effect.Effect<Response, E, R>,
+        request: HttpServerRequest.HttpServerRequest,
+        session: SignedIn,
+      ) =>
+        Effect.gen(function* () {
           const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
           const actor = { kind: "session" as const, session }
           const reason = refusal(actor, accessTable.get(endpoint), params)

@@ -18,7 +18,7 @@ import { Refusals } from "../api/admission/Refusals.ts"
 import { problemOf } from "../api/http/DomainProblems.ts"
 import { lookedUp } from "../api/http/Requests.ts"
 import { Notifications } from "../accounts/notifications/Notifications.ts"
-import { english, t } from "../languages/Language.ts"
+import { english, inLanguageOf, t } from "../languages/Language.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
 import { NoSecretKey, SecretFileFaulty } from "../store/SecretBox.ts"
@@ -306,12 +306,33 @@ const handle = <E, R, E2 = never, R2 = never>(
   resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
 ) =>
   Effect.gen(function* () {
-    const { audit, cookie, organizations, refusals } = services
     const request = yield* HttpServerRequest.HttpServerRequest
     const session = yield* signedIn(services, request)
     if (session === undefined) {
-      return yield* toSignIn(request, isWrite, resume !== undefined && cookie.isSameOrigin(request))
+      return yield* toSignIn(request, isWrite, resume !== undefined && services.cookie.isSameOrigin(request))
     }
+    return yield* handleSignedIn(services, { endpoint, isWrite, request, run, session, again, resume }).pipe(
+      inLanguageOf(session.account.language),
+    )
+  })
+
+/** Answers a page or an action of a person who is signed in. */
+const handleSignedIn = <E, R, E2 = never, R2 = never>(
+  services: ConsoleServices,
+  { again, endpoint, isWrite, request, resume, run, session }: {
+    readonly endpoint: string
+    readonly isWrite: boolean
+    readonly request: Request
+    readonly session: SignedIn
+    readonly run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>
+    readonly again:
+      | ((visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>)
+      | undefined
+    readonly resume: ((visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>) | undefined
+  },
+) =>
+  Effect.gen(function* () {
+    const { audit, cookie, organizations, refusals } = services
     const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
     const actor = { kind: "session" as const, session }
     const rule = accessTable.get(endpoint)

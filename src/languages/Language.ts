@@ -1,4 +1,4 @@
-import { Context, Fiber } from "effect"
+import { Context, Effect, Fiber } from "effect"
 import german from "./de.json" with { type: "json" }
 
 // The languages of the console. Texts are written in English where they are shown, in the tag `t`. The catalogue of another
@@ -125,6 +125,16 @@ export const plural = (count: number, one: string, many: string): string => {
   if (forms === undefined || forms === "") return count === 1 ? one : many
   return typeof forms === "string" ? forms : forms[pluralOf(locale, count)] ?? forms["other"] ?? many
 }
+
+/** The language with `tag`, such as `de`. Default: undefined. */
+export const languageOf = (tag: string | null): Language | undefined => languages.find((one) => one.tag === tag)
+
+/** Runs `answer` in the language that a person chose; null: in the language of the browser. */
+export const inLanguageOf =
+  (tag: string | null) => <A, E, R>(answer: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+    const chosen = languageOf(tag)
+    return chosen === undefined ? answer : Effect.provideService(answer, CurrentLanguage, chosen)
+  }
 
 /**
  * The first language that a browser asks for, of those that the console has. `header`: the text of `Accept-Language`.

@@ -181,6 +181,23 @@ suiteOnService("Sessions in the management API", (bench) => {
     assertProblem(await guest.ask("GET", at), 403, "forbidden")
   })
 
+  it("have pages in the language of the account, or else of the browser", async () => {
+    const { ask, cookie } = await signedIn("language@example.com")
+    const pageIn = async (accepted: string) => {
+      const page = await call("/console/account", { headers: { cookie, "accept-language": accepted } })
+      return /<html lang="([^"]+)"/.exec(page.text)?.[1]
+    }
+    assert.deepStrictEqual([await pageIn("en-GB,en;q=0.9"), await pageIn("de-CH,de;q=0.9,en;q=0.8")], ["en", "de"])
+    assert.strictEqual((await ask("PATCH", "/account", { language: "de" })).json.language, "de")
+    assert.strictEqual(await pageIn("en"), "de")
+    const unknown = await ask("PATCH", "/account", { language: "tlh" })
+    assertProblem(unknown, 400, "invalid-request")
+    assert.strictEqual(unknown.json.errors[0].pointer, "/language")
+    assert.strictEqual((await ask("PATCH", "/account", { name: "Ann" })).json.language, "de")
+    assert.strictEqual((await ask("PATCH", "/account", { language: null })).json.language, null)
+    assert.strictEqual(await pageIn("en"), "en")
+  })
+
   it("are listed, ended one by one, and all by a new password, which needs the old one", async () => {
     const account = await signedIn("own@example.com")
     const again = await call("/console/sign-in", {

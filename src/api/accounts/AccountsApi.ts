@@ -1,3 +1,4 @@
+import { languages } from "../../languages/Language.ts"
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Account, AccountInput, Email, Invitation, Member, Role, SessionInfo } from "../../accounts/Account.ts"
@@ -33,6 +34,9 @@ export const InvitationBody = Schema.Struct({ email: Email, role: Role })
  */
 export const OwnAccountBody = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
+  language: Schema.optionalKey(Schema.NullOr(Schema.Literals(languages.map(({ tag }) => tag)))).annotate({
+    description: "Language of the console; null: the language of the browser",
+  }),
   password: Schema.optionalKey(Schema.String),
   current_password: Schema.optionalKey(Schema.String),
 })

@@ -100,7 +100,11 @@ export const layer = managed(
             body.password,
             cookie.clientOf(request),
           )
-          const account = body.name === undefined ? yield* accounts.get(id) : yield* accounts.rename(id, body.name)
+          const { language, name } = body
+          const account = yield* accounts.change(id, {
+            ...(name === undefined ? {} : { name }),
+            ...(language === undefined ? {} : { language }),
+          })
           return withCookies(HttpServerResponse.jsonUnsafe(account), entered === undefined ? [] : cookie.of(entered))
         }).pipe(
           // The caller's account exists unless someone removes it during the request.

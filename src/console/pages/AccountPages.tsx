@@ -12,7 +12,7 @@ import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import type { ListShape } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { OwnAccountBody } from "../../api/accounts/AccountsApi.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, languages, t } from "../../languages/Language.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { SecretOnce } from "../components/SecretOnce.tsx"
@@ -30,7 +30,15 @@ import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
-const ownForm = inputForm(OwnAccountBody, { name: { label: english("Your name"), autocomplete: "name" } })
+const ownForm = inputForm(OwnAccountBody, {
+  name: { label: english("Your name"), autocomplete: "name" },
+  language: {
+    label: english("Language"),
+    as: "select",
+    read: (sent = "") => sent === "" ? null : sent,
+    options: [["", english("As in the browser")], ...languages.map(({ name, tag }) => [tag, name] as const)],
+  },
+})
 
 const accountForm = inputForm(AccountInput, {
   email: { label: english("E-mail address"), as: "email" },
@@ -75,9 +83,12 @@ const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}
   return view(
     { title: t`Your account`, lead: session.account.email },
     <ErrorSummary faults={faults} labels={labels} />,
-    <Card title={t`Name`}>
-      <Form submit={t`Save name`} action="/console/account">
-        <ownForm.Fields values={{ name: session.account.name, ...fields }} faults={faults} />
+    <Card title={t`Name and language`}>
+      <Form submit={t`Save`} action="/console/account">
+        <ownForm.Fields
+          values={{ name: session.account.name, language: session.account.language ?? "", ...fields }}
+          faults={faults}
+        />
       </Form>
     </Card>,
     <Card
@@ -270,8 +281,8 @@ const linkView = Effect.fnUntraced(function* (visit: Visit, { email, id }: Accou
 })
 
 const accountAction = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields) {
-  const { name } = yield* ownForm.decode(fields)
-  yield* (yield* Accounts).rename(session.account.id, name ?? "")
+  const { language = null, name = "" } = yield* ownForm.decode(fields)
+  yield* (yield* Accounts).change(session.account.id, { language, name })
   return { to: "/console/account", done: "account-saved" }
 })
 
