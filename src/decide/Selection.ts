@@ -212,6 +212,7 @@ export const traceOf = (
   },
 ) => {
   const trace = policy.trace(context, set, options.epsilon, options.seen)
+  const { weights } = rounded(policy.choice(context, set, options.epsilon, options.seen))
   const out = view.variants.flatMap((variant) => {
     const reason = whyNotEligible(variant, options.attrs, options.nowMillis, options.budget)
     return reason === undefined ? [] : [{ id: variant.id, eligible: false, reason }]
@@ -235,7 +236,7 @@ export const traceOf = (
     half_life_days: trace.halfLifeDays,
     base_rate: trace.baseRate,
     candidates: [
-      ...trace.candidates.map((candidate) => ({
+      ...trace.candidates.map((candidate, i) => ({
         id: candidate.id,
         eligible: true,
         sends: candidate.sends,
@@ -244,7 +245,7 @@ export const traceOf = (
         rate: candidate.rate,
         interval: candidate.interval,
         p_best: candidate.pBest,
-        weight: candidate.weight,
+        weight: weights[i]!,
       })),
       ...out,
     ],

@@ -83,12 +83,27 @@ describe("Fatigue", () => {
         const ann = yield* recorded("tired", "known")
         assert.isBelow(ann.weights["a"]!, 0.01)
         assert.strictEqual(ann.propensity, ann.weights[ann.copyId])
-        // Rounded to 8 decimals before the draw, so that a decision is stored in fewer bytes.
-        for (const weight of Object.values(ann.weights)) assert.strictEqual(weight, Number(weight.toFixed(8)))
         yield* decider.decide("tired", request("bob", { trackingId: "new" }))
         assert.closeTo((yield* recorded("tired", "new")).weights["a"]!, 0.5, 1e-9)
         yield* decider.decide("tired", request(undefined, { trackingId: "anonymous" }))
         assert.closeTo((yield* recorded("tired", "anonymous")).weights["a"]!, 0.5, 1e-9)
+      }))
+
+    it.effect("records and traces probabilities of 8 decimals", () =>
+      Effect.gen(function* () {
+        yield* start("slight", effects.map((effect) => effect / 500))
+        yield* known("slight", "ann")
+        const answer = yield* (yield* Decider).decide("slight", request("ann", { trackingId: "traced", trace: true }))
+        const { propensity, weights } = yield* recorded("slight", "traced")
+        assert.notStrictEqual(weights["a"], weights["b"])
+        for (const weight of Object.values(weights)) assert.strictEqual(weight, Number(weight.toFixed(8)))
+        if (answer._tag !== "Chosen") return assert.fail(answer._tag)
+        const trace = answer.trace as {
+          readonly candidates: ReadonlyArray<{ readonly id: string; readonly weight: number }>
+          readonly propensity: number
+        }
+        assert.deepStrictEqual(Object.fromEntries(trace.candidates.map(({ id, weight }) => [id, weight])), weights)
+        assert.strictEqual(trace.propensity, propensity)
       }))
 
     it.effect("is learned from the tallies for all windows, and recorded by a batch in a single commit", () =>
