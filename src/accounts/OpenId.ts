@@ -64,6 +64,14 @@ const stateSeal = (secret: string) => {
   return { open, seal }
 }
 
+/**
+ * Whether the provider has verified the e-mail address. Entra ID sends no `email_verified`: its optional claim `xms_edov` says
+ * that the owner of the address' domain is verified, and counts only in place of an absent `email_verified`. Anybody with a
+ * directory can put any address into `email`, so an address without either claim is refused.
+ */
+export const isVerified = ({ email_verified: verified, xms_edov: owner }: Readonly<Record<string, unknown>>): boolean =>
+  verified === true || (verified === undefined && (owner === true || owner === 1 || owner === "1" || owner === "true"))
+
 /** Sign-in through OpenID Connect: code flow with PKCE, state and nonce. */
 export class OpenId extends Context.Service<OpenId, {
   /** The label of the button. Undefined without a provider. */
@@ -169,9 +177,12 @@ export class OpenId extends Context.Service<OpenId, {
             },
             catch: () => new OpenIdFailed({ message: `${issuer.host} did not confirm the sign-in. Try again.` }),
           })
-          const { amr, email, email_verified: verified, name } = claims
-          if (typeof email !== "string" || verified !== true) {
-            return yield* new OpenIdFailed({ message: `${issuer.host} has not verified your e-mail address.` })
+          const { amr, email, name } = claims
+          if (typeof email !== "string" || !isVerified(claims)) {
+            return yield* new OpenIdFailed({
+              message: `${issuer.host} does not say that it has verified your e-mail address. ` +
+                "Whoever operates Parlance finds the claims that it must send under Single sign-on in the documentation.",
+            })
           }
           return {
             email,

@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, it } from "vitest"
+import { isVerified } from "../../src/accounts/OpenId.ts"
 import { makeOrganization, type Service } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { type Behaviour, provider } from "./provider.ts"
@@ -143,6 +144,18 @@ describe("sign-in with OpenID Connect", () => {
     const { response } = await goThrough({ email: "known@example.com", verified: false })
     assert.strictEqual(response.status, 400)
     assert.isNull(response.headers.get("set-cookie"))
+  })
+
+  it("accepts the verified domain of Entra ID only in place of an absent email_verified", async () => {
+    const known = { email: "known@example.com" }
+    const entra = await goThrough({ ...known, verified: undefined, claims: { xms_edov: true } })
+    assert.isNotNull(entra.response.headers.get("set-cookie"))
+    for (const xms_edov of [1, "1", "true"]) assert.isTrue(isVerified({ xms_edov }), String(xms_edov))
+    for (const xms_edov of [undefined, null, false, 0, "0", "false", [true]]) assert.isFalse(isVerified({ xms_edov }))
+    for (const email_verified of [false, null, "true"]) assert.isFalse(isVerified({ email_verified, xms_edov: true }))
+    const { response } = await goThrough({ ...known, verified: undefined })
+    assert.strictEqual(response.status, 400)
+    assert.include(await response.text(), "Single sign-on")
   })
 
   it("refuses a forged token, a wrong nonce, a callback of another browser, and a used callback", async () => {

@@ -6,7 +6,8 @@ import { createServer } from "node:http"
 /** The person that the provider identifies, and its deviations. */
 export interface Behaviour {
   email: string
-  verified: boolean
+  /** Undefined: absent from the token. */
+  verified: boolean | undefined
   /** Signs the token with a key that it does not publish. */
   forged: boolean
   /** Answers with this nonce instead of the one it was asked with. */
