@@ -5,10 +5,14 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { ListName, SavedView, SavedViewInput } from "../domain/SavedView.ts"
 import { isPlainId } from "../domain/TestGroup.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
+import { tellSubject } from "../store/ChangeTrail.ts"
 import { freeId, idOfName } from "../templates/SuggestedId.ts"
 
 /** Maximum number of shared views of a list, and of own views of a member for it. */
 const maxViews = 30
+
+/** Names a view in the audit log, unless only one member sees it: its id comes from its name. */
+const tellView = (id: string, shared: boolean) => tellSubject(shared ? id : "")
 
 /** Whose views are read or changed. */
 export interface ViewUser {
@@ -129,6 +133,7 @@ export class SavedViews extends Context.Service<SavedViews, {
             yield* sql`
               DELETE FROM start_views s WHERE s.org_slug = ${org} AND s.view_id = ${id}
                 AND (s.list <> ${view.list} OR (NOT ${shared}::boolean AND s.account_id <> ${user.account ?? ""}))`
+            yield* tellView(id, shared || before?.shared === true)
             return { ...view, id, shared, start: before?.start === true && before.list === view.list }
           }))
         },
@@ -136,7 +141,9 @@ export class SavedViews extends Context.Service<SavedViews, {
       )
 
       const remove = Effect.fn("SavedViews.remove")(function* (org: OrgSlug, user: ViewUser, id: string) {
-        yield* checkShare(user, (yield* get(org, user.account, id)).shared)
+        const { shared } = yield* get(org, user.account, id)
+        yield* checkShare(user, shared)
+        yield* tellView(id, shared)
         yield* Effect.orDie(sql`DELETE FROM saved_views v WHERE v.org_slug = ${org} AND v.id = ${id}`)
       })
 

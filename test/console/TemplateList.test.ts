@@ -264,7 +264,17 @@ describeShop("The list of templates in the console", (shop) => {
     assert.include((await viewer!.post(`${views}/batch/delete`, {})).text, "Only editors and admins share views")
     await editor!.post(`${views}/batch/delete`, {})
     assert.strictEqual((await viewer!.get(base)).status, 200)
+    assert.match((await viewer!.get(`${views}/${id}`)).text, new RegExp(`href="${base}"[^>]* aria-current="page"`))
+    await viewer!.post(`${views}/${id}`, { name: "Secret wish" })
     await viewer!.post(`${views}/${id}/delete`, {})
+    const { entries } = (await shop.manage("GET", "/organizations/shop/audit?limit=100")) as {
+      readonly entries: ReadonlyArray<{ readonly action: string; readonly subject: string; readonly details: unknown }>
+    }
+    const ofViews = entries.filter(({ action }) => action.includes("view"))
+    assert.includeMembers(ofViews.map(({ subject }) => subject), ["batch", ""])
+    assert.isEmpty(
+      ofViews.filter(({ details, subject }) => !["batch", ""].includes(subject) || JSON.stringify(details) !== "{}"),
+    )
   })
 
   it("has views of the API and the command line", async () => {

@@ -29,8 +29,8 @@ export class ViewsGroup extends managementGroup(
   {
     listViews: reads("viewer", "admin"),
     putView: writes("viewer", "view saved", "admin", { isPrivate: true }),
-    deleteView: writes("viewer", "view deleted", "admin"),
-    putStartView: writes("viewer", "start view changed", "admin"),
+    deleteView: writes("viewer", "view deleted", "admin", { isPrivate: true }),
+    putStartView: writes("viewer", "start view changed", "admin", { isPrivate: true }),
   },
   HttpApiEndpoint.get("listViews", at, {
     params: path,

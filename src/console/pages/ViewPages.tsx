@@ -4,7 +4,6 @@ import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
 import { ListName, type SavedView, SavedViewInput } from "../../domain/SavedView.ts"
 import { english, t, translated } from "../../languages/Language.ts"
-import { tellSubject } from "../../store/ChangeTrail.ts"
 import { SavedViews } from "../../team/SavedViews.ts"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Card } from "../components/Card.tsx"
@@ -151,7 +150,6 @@ const saved = Effect.fnUntraced(function* (
   const view = yield* views.put(org.slug, user, id, { ...input, shared: shared === "true" })
   if (start === "true") yield* views.start(org.slug, user.account, view.list, view.id)
   else if (wasStart) yield* views.start(org.slug, user.account, view.list, null)
-  yield* tellSubject(view.id)
   return { to: `${listPath(visit, view.list)}?${view.query}`, done: "view-saved" }
 })
 
