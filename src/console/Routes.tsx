@@ -57,6 +57,8 @@ export interface View {
   readonly title: string
   readonly body: VNode
   readonly status?: number
+  /** The page that it leads back to. */
+  readonly back?: string
   /** Its script asks the service for news; other pages may connect to nothing. */
   readonly live?: boolean
   /** The nonce of the style sheets that the page's script adds. Other pages may use the service's style sheets only. */
@@ -244,7 +246,7 @@ const framed = Effect.fnUntraced(function* (
   request: Request,
   session: SignedIn,
   org: Organization | undefined,
-  { body, status = 200, title, ...needs }: View,
+  { back, body, status = 200, title, ...needs }: View,
 ) {
   const actor: Actor = { kind: "session", session }
   const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
@@ -263,6 +265,7 @@ const framed = Effect.fnUntraced(function* (
           organizations={visible}
           unread={unread}
           path={pathOf(request)}
+          back={back}
           query={query}
           can={(endpoint) => refusal(actor, accessTable.get(endpoint), { org: org?.slug }) === undefined}
           theme={themeOf(request)}

@@ -16,16 +16,17 @@ interface Tab extends Crumb {
 }
 
 /**
- * The link of the sidebar that a path belongs to: the longest one that the path begins with. Undefined outside
- * organizations.
+ * The link of the sidebar that a path belongs to: the longest one that the path begins with. A path that begins only with
+ * the overview belongs to the section of the page that it leads `back` to. Undefined outside organizations.
  */
-export const sectionOf = (path: string): Crumb | undefined => {
+export const sectionOf = (path: string, back?: string): Crumb | undefined => {
   const [base, slug = ""] = /^\/console\/o\/([^/]+)/.exec(path) ?? []
   if (base === undefined) return undefined
   return (isSandbox(slug) ? sandboxNavigation : navigation)
     .flatMap(({ links }) => links.map(({ label, path }) => ({ href: `${base}${path}`, label })))
-    .filter(({ href }) => path === href || path.startsWith(`${href}/`))
-    .sort((a, b) => b.href.length - a.href.length)[0]
+    .filter(({ href }) => path === href || (href !== base && path.startsWith(`${href}/`)))
+    .sort((a, b) => b.href.length - a.href.length)[0] ??
+    (back === undefined ? undefined : sectionOf(back.split("?")[0]!))
 }
 
 /**
@@ -34,9 +35,8 @@ export const sectionOf = (path: string): Crumb | undefined => {
  */
 export const trailOf = (path: string, back: Crumb | undefined): ReadonlyArray<Crumb> => {
   const section = sectionOf(path)
-  const isHome = section === undefined || /^\/console\/o\/[^/]+$/.test(section.href)
   return [
-    ...(isHome || section.href === path || section.href === back?.href.split("?")[0] ? [] : [section]),
+    ...(section === undefined || section.href === path || section.href === back?.href.split("?")[0] ? [] : [section]),
     ...(back === undefined ? [] : [back]),
   ]
 }

@@ -17,6 +17,7 @@ export const view = (
       {parts}
     </>
   ),
+  ...(head.back === undefined ? {} : { back: head.back.href }),
   ...(live === undefined ? {} : { live }),
   ...(status === undefined ? {} : { status }),
   ...(styleNonce === undefined ? {} : { styleNonce }),

@@ -10,6 +10,9 @@ describe("the breadcrumbs of a console page", () => {
     assert.strictEqual(sectionOf(`${base}/sources/events/inbox`)?.label, "Webhook sources")
     assert.strictEqual(sectionOf("/console/o/acme~test/sources/events/inbox")?.label, "Received events")
     assert.isUndefined(sectionOf("/console/account"))
+    assert.strictEqual(sectionOf(base)?.label, "Overview")
+    assert.strictEqual(sectionOf(`${base}/views/late`, `${base}/deliveries?state=failed`)?.label, "Deliveries")
+    assert.isUndefined(sectionOf(`${base}/views/late/delete`, `${base}/views/late`))
   })
 
   it("name each parent page once", () => {

@@ -149,23 +149,27 @@ const Foot = ({ path, session, theme }: {
 
 /** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
-  { can, children, flash, org, organizations, path, query, role, session, theme, unread }: Omit<PagePlace, "csrf"> & {
-    readonly session: SignedIn
-    readonly org: Organization | undefined
-    readonly role: Role | undefined
-    readonly organizations: ReadonlyArray<Organization>
-    readonly query: URLSearchParams
-    readonly theme: Theme
-    /** Unread notifications of the person in the organization. */
-    readonly unread: number
-    readonly flash: string | undefined
-    readonly children: ComponentChildren
-  },
+  { back, can, children, flash, org, organizations, path, query, role, session, theme, unread }:
+    & Omit<PagePlace, "csrf">
+    & {
+      readonly session: SignedIn
+      readonly org: Organization | undefined
+      readonly role: Role | undefined
+      readonly organizations: ReadonlyArray<Organization>
+      readonly query: URLSearchParams
+      /** The page that the page leads back to. */
+      readonly back: string | undefined
+      readonly theme: Theme
+      /** Unread notifications of the person in the organization. */
+      readonly unread: number
+      readonly flash: string | undefined
+      readonly children: ComponentChildren
+    },
 ) => {
   const base = `/console/o/${org?.slug}`
   const inSandbox = org !== undefined && isSandbox(org.slug)
   const parts = inSandbox ? sandboxNavigation : navigation
-  const current = sectionOf(path)?.href
+  const current = sectionOf(path, back)?.href
   return (
     <>
       <a class="skip-link" href="#main">{t`Skip to content`}</a>
