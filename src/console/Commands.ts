@@ -23,8 +23,20 @@ const actions: ReadonlyArray<readonly [label: string, path: string, endpoint: st
   [english("Create New API Key"), "/settings/keys/new", "createKey"],
   [english("Invite a person"), "/settings/members/invite", "createInvitation"],
   [english("Create a test group"), "/settings/test-groups/-/new", "putTestGroup"],
+  [english("Suppress an address"), "/suppressions#address", "addSuppression"],
   [english("Add a connection"), "/connections/-/new", "putConnection"],
 ]
+
+/** The endpoints of the actions that the overview links. */
+const onOverview = ["createTemplate", "addSuppression", "createKey", "createInvitation", "putConnection"]
+
+/** The actions that the visitor of an overview may use. `base` is the path of the organization. */
+export const overviewActions = (
+  base: string,
+  can: (endpoint: string) => boolean,
+): ReadonlyArray<Omit<ConsoleCommand, "kind">> =>
+  actions.filter(([, , endpoint]) => onOverview.includes(endpoint) && can(endpoint))
+    .map(([label, path]) => ({ label: translated(label), href: `${base}${path}` }))
 
 /** The pages and actions of an organization that its visitor may use. `base` is the path of the organization. */
 export const commandsFor = (

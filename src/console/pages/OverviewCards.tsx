@@ -1,3 +1,4 @@
+import { overviewActions } from "../Commands.ts"
 import { t } from "../../languages/Language.ts"
 import { leastDecisions, type PageResults } from "../../results/KeptResults.ts"
 import { unitName } from "../../results/ObjectiveText.ts"
@@ -16,15 +17,26 @@ import { type Trouble } from "./OverviewTroubles.ts"
 /** Things to look after that are listed. */
 const shownTroubles = 12
 
+/** Links to the forms of frequent actions. Absent for a visitor who may use none. */
+export const Actions = ({ base, can }: { readonly base: string; readonly can: Visit["can"] }) => {
+  const actions = overviewActions(base, can)
+  return actions.length === 0 ? null : (
+    <nav class="buttons" aria-label={t`Frequent actions`}>
+      {actions.map(({ href, label }) => <a class="button compact" href={href}>{label}</a>)}
+    </nav>
+  )
+}
+
 /** Problems that need attention, the worst first. */
 export const Attention = ({ troubles }: { readonly troubles: readonly Trouble[] }) => (
   <Card title={t`Needs attention`}>
     <ul class="attention">
-      {troubles.slice(0, shownTroubles).map(({ detail, href, kind, title, what }) => (
+      {troubles.slice(0, shownTroubles).map(({ action, detail, href, kind, title, what }) => (
         <li>
           <Badge kind={kind}>{what}</Badge>
           <a href={href}>{title}</a>
           <p>{detail}</p>
+          {action !== undefined && <a class="button compact" href={action.href}>{action.label}</a>}
         </li>
       ))}
     </ul>

@@ -36,7 +36,7 @@ import {
   type Trouble,
   unservedTemplates,
 } from "./OverviewTroubles.ts"
-import { Attention, Start, type StartSteps, TemplatesInUse, Winners } from "./OverviewCards.tsx"
+import { Actions, Attention, Start, type StartSteps, TemplatesInUse, Winners } from "./OverviewCards.tsx"
 
 /** Templates in the table. */
 const shownTemplates = 8
@@ -49,6 +49,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const { can, org } = visit
   const deliveries = yield* Deliveries
   const models = yield* Models
+  const proposals = yield* Proposals
   const base = `/console/o/${org.slug}`
   const now = yield* Clock.currentTimeMillis
   const kept = yield* KeptResults
@@ -97,8 +98,12 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     ...eventTroubles(base, arriving),
     ...conditionTroubles(base, conditions, now, templateName),
     ...queueTroubles(base, queue.oldestDueSeconds),
-    ...failureTroubles(ends, `${base}/deliveries`, org.delivery_failure_threshold),
-    ...reviewTroubles(base, yield* (yield* Proposals).countOpen(org.slug)),
+    ...failureTroubles(ends, `${base}/deliveries`, org.delivery_failure_threshold, can("retryDeliveries")),
+    ...reviewTroubles(
+      base,
+      yield* proposals.countOpen(org.slug),
+      yield* proposals.list(org.slug, { state: "requested", limit: 1 }),
+    ),
     ...stoppedTroubles(actions, now, (id) => actionPath(org.slug, id)),
     ...learningTroubles(base, stopped, templateName),
     ...templateTroubles(base, unserved, templateName),
@@ -120,6 +125,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       lead: t`Winners, gains, traffic, and everything that needs you.`,
       actions: <Live />,
     },
+    <Actions base={base} can={can} />,
     <Start base={base} can={can} steps={steps} />,
     <div data-live="attention">{troubles.length !== 0 && <Attention troubles={troubles} />}</div>,
     <Winners base={base} now={now} shown={shown} />,

@@ -36,6 +36,8 @@ export interface Trouble {
   readonly href: string
   readonly title: string
   readonly detail: string
+  /** The page that resolves it, if the visitor may. */
+  readonly action?: { readonly href: string; readonly label: string }
 }
 
 /** Returns the name of a source for people. */
@@ -138,6 +140,7 @@ export const failureTroubles = (
   { failed, sent, since }: RecentEnds,
   deliveries: string,
   threshold: number,
+  canRetry = false,
 ): ReadonlyArray<Trouble> => {
   const share = failed / Math.max(1, failed + sent)
   if (failed === 0 || share < Math.min(shownShare, threshold)) return []
@@ -148,15 +151,22 @@ export const failureTroubles = (
     title: t`${count(failed)} of ${count(failed + sent)} messages failed`,
     detail: t`That is ${percent(share)} of the messages sent or failed in the last 24 hours. The list of deliveries
       shows the reasons. Fix the cause, then retry the messages there.`,
+    ...(canRetry
+      ? { action: { href: `${deliveries}/-/retry?since=${since.toISOString()}`, label: t`See reasons and retry` } }
+      : {}),
   }]
 }
 
-/** The notice about changes that need approval. */
-export const reviewTroubles = (base: string, waiting: number): ReadonlyArray<Trouble> =>
+/** The notice about changes that need approval. Leads to the change itself if there is no other one. `newest`: at most one. */
+export const reviewTroubles = (
+  base: string,
+  waiting: number,
+  newest: ReadonlyArray<{ readonly id: number }>,
+): ReadonlyArray<Trouble> =>
   waiting === 0 ? [] : [{
     kind: "warn",
     what: "review",
-    href: `${base}/reviews`,
+    href: waiting === 1 && newest[0] !== undefined ? `${base}/reviews/${newest[0].id}` : `${base}/reviews`,
     title: counted(waiting, "change waits for approval", "changes wait for approval"),
     detail: t`They go live once somebody other than their author has approved them.`,
   }]

@@ -322,6 +322,7 @@ const SaveBar = ({ back, canKeep, faults, isNew, save, test }: EditorProps) => (
     <div class="note bad" role="alert" data-draft-problem hidden></div>
     <Submit>{isNew ? t`Create variant` : t`Save variant`}</Submit>
     {isNew && <button type="submit" class="button" name="do" value="activate">{t`Create and activate`}</button>}
+    {isNew && <button type="submit" class="button" name="do" value="another">{t`Activate and write another`}</button>}
     {canKeep && (
       <button type="submit" class="button" formaction={`${save}/save-draft`} data-save-draft>{t`Save as draft`}</button>
     )}

@@ -106,7 +106,7 @@ const allFaults = Effect.fnUntraced(function* (org: OrgSlug, draft: Draft, fault
 /** The draft to create. Without an id in the form, the id is made from the name. The variant is active if the button says so. */
 const toCreate = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
-  const active = draft.active || editorFields(fields).do === "activate"
+  const active = draft.active || ["activate", "another"].includes(editorFields(fields).do ?? "")
   return { ...draft, active, id: newIdOf(draft, (yield* opened(visit)).of) ?? "" }
 })
 
@@ -135,7 +135,10 @@ const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     Effect.tapErrorTag("ChangeProposed", () => dropDraft(visit, fields)),
   )
   yield* dropDraft(visit, fields)
-  return { to: `${home(visit)}?at=${encodeURIComponent(made.id)}`, done: "variant-created" }
+  const to = editorFields(fields).do === "another"
+    ? `${home(visit)}/new-variant`
+    : `${home(visit)}?at=${encodeURIComponent(made.id)}`
+  return { to, done: "variant-created" }
 })
 
 /** The editor with both texts. The own one is stored as a draft, so that it stays if the page is left. */
