@@ -5,7 +5,7 @@ import { fillStore, org, type Size } from "./consoleStore.ts"
 
 // The data of bench/pages.ts: an organization of usual size, with 1,000 rows in each unlimited list.
 
-const size: Size = { templates: 40, decisions: 20_000, talliedEvents: 500_000, inbox: 2000, deliveries: 3000 }
+const usual: Size = { templates: 40, decisions: 20_000, talliedEvents: 500_000, inbox: 2000, deliveries: 3000 }
 
 /** Number of rows in each unlimited list. */
 const rows = 1000
@@ -16,16 +16,18 @@ const paragraph =
 /** A body of 60 kB with right-to-left text and emoji. */
 const body = paragraph.repeat(Math.floor(60_000 / new TextEncoder().encode(paragraph).length))
 
-/** Fills an empty store. No service may use it at this time. */
-export const fillPages = (sql: SqlClient.SqlClient) =>
+/** Fills an empty store. No service may use it at this time. Only 40 of the `templates` have large bodies. */
+export const fillPages = (templates: number) => (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
-    yield* fillStore(sql, size)
+    yield* fillStore(sql, { ...usual, templates })
     const vars = JSON.stringify({ subject: "Hi {{ name }}, מבצע 🎂 for you", preheader: "Only today", body })
     yield* sql`
       INSERT INTO variants (org_slug, template_id, id, name, vars, formats, created_at, updated_at)
       SELECT v.org_slug, v.template_id, 'v' || n, 'גרסה 🎂 ' || n, v.vars, v.formats, v.created_at, v.updated_at
-      FROM variants v CROSS JOIN generate_series(6, 10) AS n WHERE v.id = 'v1' AND v.template_id <> 't-1'`
-    yield* sql`UPDATE variants v SET vars = ${vars}::text::json`
+      FROM variants v CROSS JOIN generate_series(6, 10) AS n WHERE v.id = 'v1' AND v.template_id <> 't-1'
+        AND substr(v.template_id, 3)::int <= ${usual.templates}::int`
+    yield* sql`
+      UPDATE variants v SET vars = ${vars}::text::json WHERE substr(v.template_id, 3)::int <= ${usual.templates}::int`
     yield* sql`
       UPDATE templates t SET name = 'ברוכים הבאים 🎂 ' || t.id, tags = '{חגים 🎂,sales}'
       WHERE right(t.id, 1) IN ('3', '6', '9')`
