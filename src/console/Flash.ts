@@ -74,6 +74,9 @@ export const flashes: Readonly<Record<string, string>> = {
   "second-factor-reset": english("The second factor has been removed. The account is signed out everywhere."),
   "session-ended": english("The session has been ended."),
   "settings-saved": english("The settings have been saved."),
+  "form-not-sent": english(
+    "You were no longer signed in, so the form was not saved. Sign in, and enter it again on the page that opens.",
+  ),
   "sign-in-expired": english("Your sign-in has expired. Enter your e-mail address and password again."),
   "signed-out": english("You have signed out."),
   "bucket-checked": english("The bucket can be written and read."),

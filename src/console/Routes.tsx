@@ -291,12 +291,25 @@ const signedIn = ({ cookie, sessions }: ConsoleServices, request: Request) => {
 /** The posted form. Undefined if it is too large. */
 const readableForm = (request: Request) => Effect.catch(sentForm(request), () => Effect.succeed(undefined))
 
-/** Redirects to the sign-in page, or keeps the fields of a form until its author has signed in again. */
-const toSignIn = Effect.fnUntraced(function* (request: Request, isWrite: boolean, keepsForm: boolean) {
-  const form = keepsForm ? yield* readableForm(request) : undefined
+/** The page of this service from which a form was sent; undefined if the browser does not name it. */
+const senderOf = (request: Request): string | undefined => {
+  const from = URL.parse(request.headers["referer"] ?? "")
+  return from === null ? undefined : ownPath(`${from.pathname}${from.search}`)
+}
+
+/**
+ * Redirects to the sign-in page, which leads back to the page of the request or of the sent form. If the form `keeps` its
+ * fields, shows them until their author has signed in again.
+ */
+const toSignIn = Effect.fnUntraced(function* (request: Request, isOwnForm: boolean, keeps: boolean) {
+  const form = isOwnForm && keeps ? yield* readableForm(request) : undefined
   if (form !== undefined) return kept(request, form.fields)
-  const next = isWrite ? "" : `?next=${encodeURIComponent(request.url)}`
-  return redirect({ to: `/console/sign-in${next}` })
+  const isRead = request.method !== "POST"
+  const next = isRead ? request.url : isOwnForm ? senderOf(request) : undefined
+  return redirect({
+    to: `/console/sign-in${next === undefined ? "" : `?next=${encodeURIComponent(next)}`}`,
+    ...(isRead || next === undefined ? {} : { done: "form-not-sent" }),
+  })
 })
 
 /** Answers a page or an action: checks the session and the access, runs it, and records an action in the audit log. */
@@ -312,7 +325,7 @@ const handle = <E, R, E2 = never, R2 = never>(
     const request = yield* HttpServerRequest.HttpServerRequest
     const session = yield* signedIn(services, request)
     if (session === undefined) {
-      return yield* toSignIn(request, isWrite, resume !== undefined && services.cookie.isSameOrigin(request))
+      return yield* toSignIn(request, isWrite && services.cookie.isSameOrigin(request), resume !== undefined)
     }
     return yield* handleSignedIn(services, { endpoint, isWrite, request, run, session, again, resume }).pipe(
       inLanguageOf(session.account.language),

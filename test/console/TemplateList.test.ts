@@ -277,6 +277,26 @@ describeShop("The list of templates in the console", (shop) => {
     )
   })
 
+  it("leads from a form of an ended session to its page after signing in, and says that it was not saved", async () => {
+    const page = `${shop.service.url}/console/o/shop/suppressions?reason=manual`
+    const post = (referer: string) =>
+      shop.service.request("/console/o/shop/suppressions", {
+        method: "POST",
+        redirect: "manual",
+        headers: { referer, "sec-fetch-site": "same-origin" },
+        body: new URLSearchParams({ email: "ann@example.com" }),
+      })
+    const location = (await post(page)).headers.get("location")!
+    const asked = new URL(location, shop.service.url).searchParams
+    assert.strictEqual(asked.get("next"), "/console/o/shop/suppressions?reason=manual")
+    const shown = await (await shop.service.request(location)).text()
+    assert.include(shown, "the form was not saved")
+    assert.include(shown, 'name="next" value="/console/o/shop/suppressions?reason=manual"')
+    for (const foreign of ["", "not an address", "https://elsewhere.example/other"]) {
+      assert.strictEqual((await post(foreign)).headers.get("location"), "/console/sign-in", foreign)
+    }
+  })
+
   it("has views of the API and the command line", async () => {
     const parlance = async (...args: ReadonlyArray<string>) => {
       const environment = { PARLANCE_URL: shop.service.url, ADMIN_TOKEN: adminToken }

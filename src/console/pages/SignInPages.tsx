@@ -241,7 +241,9 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
       const next = ownPath(queryOf(request).get("next"))
       if (session !== undefined) return redirect({ to: next ?? "/console" })
       const failed = queryOf(request).get("failed") === "openid"
-      const done = ["signed-out", "sign-in-expired"].find((one) => one === queryOf(request).get("done"))
+      const done = ["signed-out", "sign-in-expired", "form-not-sent"].find((one) =>
+        one === queryOf(request).get("done")
+      )
       const view = signInView({
         next,
         openId: services.openId.label,
