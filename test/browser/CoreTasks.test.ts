@@ -157,4 +157,42 @@ describeInBrowser("The core tasks", start, (tried) => {
     assert.isAtMost(counts.reduce((sum, [, clicks]) => sum + clicks, 0), 30, JSON.stringify(counts))
     await context.close()
   }, 240_000)
+
+  it("are done once by a double click, also on a slow network", async () => {
+    await manage("POST", "/organizations", { slug: "twice", name: "Twice" })
+    const context = await tried.browser().newContext()
+    const page = await signIn(context, await administrator("twice@example.com"))
+    const posts: Array<string> = []
+    const twice = Promise.withResolvers<void>()
+    // Answers only after the second click.
+    await page.route("**", async (route) => {
+      if (route.request().method() === "POST") {
+        posts.push(new URL(route.request().url()).pathname)
+        await twice.promise
+      }
+      await route.continue()
+    })
+    await page.goto(`${tried.service().url}/console/o/twice/settings/keys/new`)
+    await page.getByLabel("Name", { exact: true }).fill("Shop")
+    const create = page.getByRole("button", { name: /^Create/ })
+    await create.scrollIntoViewIfNeeded()
+    const { height, width, x, y } = (await create.boundingBox())!
+    // A click of the page waits until the form is answered. A click of the mouse does not.
+    const press = () => page.mouse.click(x + width / 2, y + height / 2)
+    const begun = page.waitForRequest((request) => request.method() === "POST")
+    await press()
+    await begun
+    await press()
+    twice.resolve()
+    await page.getByRole("heading", { name: "Your new API key" }).first().waitFor()
+    assert.lengthOf((await manage("GET", "/organizations/twice/keys")).keys, 1)
+    assert.lengthOf(posts, 1)
+
+    await page.goBack()
+    await page.getByLabel("Name", { exact: true }).fill("Another")
+    await page.getByRole("button", { name: /^Create/ }).click()
+    await page.getByRole("heading", { name: "Your new API key" }).first().waitFor()
+    assert.lengthOf((await manage("GET", "/organizations/twice/keys")).keys, 2)
+    await context.close()
+  }, 240_000)
 })

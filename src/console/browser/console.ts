@@ -80,6 +80,20 @@ for (const label of all(document, "[data-choose-all]")) {
   update()
 }
 
+// A second click must not send a form twice. A form without an answer after 10 seconds can be sent again.
+let sent = new WeakSet<HTMLFormElement>()
+addEventListener("pageshow", () => sent = new WeakSet())
+// Of the window, so that scripts of a form see the event first, and may send the form themselves.
+addEventListener("submit", (event) => {
+  const { submitter, target: form } = event
+  if (event.defaultPrevented || !(form instanceof HTMLFormElement)) return
+  const stays = submitter?.getAttribute("formtarget") ?? form.getAttribute("target")
+  if (form.getAttribute("method") !== "post" || (stays ?? "") !== "") return
+  if (sent.has(form)) return event.preventDefault()
+  sent.add(form)
+  setTimeout(() => sent.delete(form), 10_000)
+})
+
 // The command bar: Ctrl+K, or Cmd+K on a Mac, opens it. Typing filters its links, the arrow keys go through them, and Enter
 // opens the first one that matches, or searches.
 const bar = document.querySelector<HTMLDialogElement>("[data-command-bar]")
