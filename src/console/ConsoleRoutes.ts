@@ -25,6 +25,7 @@ import * as SignInCodePages from "./pages/SignInCodePages.tsx"
 import * as OpenIdPages from "./pages/OpenIdPages.ts"
 import * as SignInPages from "./pages/SignInPages.tsx"
 import * as TestGroupPages from "./pages/TestGroupPages.tsx"
+import * as TrackingKeyPages from "./pages/TrackingKeyPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as SuppressionPages from "./pages/people/SuppressionPages.tsx"
 import * as CalendarPages from "./pages/calendar/CalendarPages.tsx"
@@ -78,6 +79,7 @@ export const layer = Layer.mergeAll(
   MemberPages.layer,
   GroupPages.layer,
   TestGroupPages.layer,
+  TrackingKeyPages.layer,
   AccountPages.layer,
   AuditPages.layer,
   ViewPages.layer,

@@ -131,6 +131,8 @@ export const flashes: Readonly<Record<string, string>> = {
   "version-restored": english("The version has been restored. It is sent within 5 seconds."),
   "winner-shipped": english("The variant gets all traffic within 5 seconds."),
   "test-group-deleted": english("The test group has been deleted."),
+  "tracking-key-created": english("The key has been created. It signs new links in 5 minutes."),
+  "tracking-key-removed": english("The key has been removed. Its links end within a minute."),
   "test-group-saved": english("The test group has been saved."),
   welcome: english("Welcome! You are signed in."),
 }

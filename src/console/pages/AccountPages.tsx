@@ -192,7 +192,12 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
     {
       title: t`All accounts`,
       lead: t`Accounts of this installation. Invite members of an organization on its Members page.`,
-      actions: <a class="button" href="/console/accounts/audit">{t`Audit log`}</a>,
+      actions: (
+        <>
+          <a class="button" href="/console/accounts/tracking-keys">{t`Tracking keys`}</a>{" "}
+          <a class="button" href="/console/accounts/audit">{t`Audit log`}</a>
+        </>
+      ),
     },
     <ErrorSummary faults={faults} labels={accountForm.labels} />,
     yield* mailFault(visit),
