@@ -299,17 +299,22 @@ const exports = async ({ call }: Stage) => {
   }
 }
 
+/** The connection that the example shows. */
+const shownConnection = {
+  platform: "smtp",
+  settings: { host: "smtp.acme.example", port: 587, from: "news@acme.example", user: "acme" },
+  secrets: { password: "EXAMPLE" },
+}
+
 const connections = async ({ call, world }: Stage) => {
   const { platform, settings } = world.connection("acme.example")
   const path = `${org}/connections/main`
   await call("PUT", path, {
     body: { platform, settings: { ...settings, bounce_domain: "bounces.acme.example" } },
-    shownBody: {
-      platform,
-      settings: { host: "smtp.acme.example", port: 587, from: "Acme <news@acme.example>", user: "acme" },
-      secrets: { password: "EXAMPLE" },
-    },
+    shownBody: shownConnection,
   })
+  await call("PUT", `${org}/connections/shown`, { body: shownConnection, unrecorded: true })
+  await call("DELETE", `${org}/connections/shown`, { unrecorded: true })
   await call("GET", `${org}/connections`)
   await call("POST", `${path}/test`)
   await call("POST", `${path}/resume`)
