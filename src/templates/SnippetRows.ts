@@ -125,12 +125,17 @@ export const findMatches = Effect.fnUntraced(function* (
 export const findUses = (sql: SqlClient.SqlClient, org: OrgSlug, ids: ReadonlyArray<string>) =>
   findMatches(sql, org, renderPattern(ids))
 
-/** Returns the ids of the proposed changes of templates whose texts match a pattern. */
+/**
+ * Returns the ids of the proposed changes of templates whose texts match a pattern. A change of a template that was deleted since
+ * cannot be approved, and is left out.
+ */
 export const findProposedMatches = (sql: SqlClient.SqlClient, org: OrgSlug, pattern: string) =>
   Effect.map(
     sql<{ id: number }>`
       SELECT p.id::float8 AS id FROM template_proposals p
-      WHERE p.org_slug = ${org} AND p.state = 'requested' AND p.proposed::text ~ ${pattern} ORDER BY p.id`,
+      WHERE p.org_slug = ${org} AND p.state = 'requested' AND p.proposed::text ~ ${pattern}
+        AND (p.base IS NULL OR EXISTS (SELECT FROM templates t WHERE t.org_slug = p.org_slug AND t.id = p.template_id))
+      ORDER BY p.id`,
     (rows) => rows.map(({ id }) => id),
   )
 

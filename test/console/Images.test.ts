@@ -65,6 +65,18 @@ describeShop("Pages of images", (shop) => {
     assert.include((await editor.post(`${path}/${id}/delete`, {})).text, "the snippet &quot;logo&quot;")
     await editor.post("/console/o/shop/reviews/-/snippets/logo/dismiss", {})
 
+    // A change of a template that is deleted in the meantime blocks nothing.
+    const { variants: [{ updated_at: now }] } = await shop.manage("GET", "/organizations/shop/templates/sale")
+    await editor.post("/console/o/shop/templates/sale/variants/a", {
+      ...variantForm({
+        base: now,
+        over: now,
+        var_0_name: "body",
+        var_0_format: "html",
+        var_0_source: `<img src="${url}">.`,
+      }),
+    })
+    assert.lengthOf((await shop.manage("GET", `/organizations/shop/images/${id}`)).proposals, 1)
     await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
     await shop.manage("DELETE", "/organizations/shop/templates/sale")
     const deleted = await editor.post(`${path}/${id}/delete`, {})
