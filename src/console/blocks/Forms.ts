@@ -98,11 +98,23 @@ const sideOf = (padding: string, side: "top" | "bottom"): string | undefined => 
   return side === "bottom" && parts.length > 2 ? parts[2] : parts[0]
 }
 
-/** Returns the value that an attribute has in the message. Undefined if MJML's own default applies. */
+/** MJML's own values of the attributes that have a field. */
+export const initialValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "mj-text": { "font-size": "13px", color: "#000000", align: "left", padding: "10px 25px" },
+  "mj-button": { "background-color": "#414141", color: "#ffffff", align: "center", padding: "10px 25px" },
+  "mj-image": { align: "center", padding: "10px 25px" },
+  "mj-divider": { "border-color": "#000000", "border-width": "4px", padding: "10px 25px" },
+  "mj-spacer": { height: "20px" },
+  "mj-section": { padding: "20px 0" },
+}
+
+/** Returns the value that an attribute has in the message. Undefined if nothing sets the attribute. */
 export const shownValue = (outline: Outline, block: Block, attribute: string): string | undefined => {
   const value = valueOf(outline, block, attribute)
-  if (value !== undefined || !attribute.startsWith("padding-")) return value
-  const padding = valueOf(outline, block, "padding")
+  if (value !== undefined) return value
+  const initial = initialValues[block.name]
+  if (!attribute.startsWith("padding-")) return initial?.[attribute]
+  const padding = valueOf(outline, block, "padding") ?? initial?.["padding"]
   return padding === undefined ? undefined : sideOf(padding, attribute === "padding-top" ? "top" : "bottom")
 }
 

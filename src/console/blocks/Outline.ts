@@ -47,7 +47,7 @@ export interface Outline {
   readonly source: string
   /** `mj-body`, whose children are the sections. */
   readonly body: Block
-  /** Defaults of attributes by element, from `mj-attributes`. */
+  /** Defaults of attributes by element, from `mj-attributes`. Those of a class have the key `.name`. */
   readonly defaults: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
@@ -264,7 +264,8 @@ class Reader {
       const { 1: name = "", 2: text = "", index } of described.matchAll(/<(mj-[a-z-]+)((?:[^"'>]|"[^"]*"|'[^']*')*)>/gi)
     ) {
       const found = this.#attributes(from + begin + index + 1 + name.length, text)
-      all.set(name.toLowerCase(), new Map(found.map((one) => [one.name, one.value])))
+      const values = new Map(found.map((one) => [one.name, one.value]))
+      all.set(name.toLowerCase() === "mj-class" ? `.${values.get("name")}` : name.toLowerCase(), values)
     }
     return all
   }
@@ -284,7 +285,18 @@ export const outlineOf = (source: string): Outline | undefined => {
 export const blockAt = ({ body }: Outline, path: ReadonlyArray<number>): Block | undefined =>
   path.reduce<Block | undefined>((block, index) => block?.children[index], body)
 
-/** Returns the value of an attribute, from the element or its default. Undefined if it has neither. */
-export const valueOf = ({ defaults }: Outline, { attributes, name }: Block, attribute: string): string | undefined =>
-  attributes.find((one) => one.name === attribute)?.value ?? defaults.get(name)?.get(attribute) ??
-    defaults.get("mj-all")?.get(attribute)
+/** Returns the value of an attribute of an element without its own, from its classes or defaults. Undefined without any. */
+export const defaultOf = (
+  { defaults }: Outline,
+  { attributes, name }: Block,
+  attribute: string,
+): string | undefined => {
+  const classes = attributes.find((one) => one.name === "mj-class")?.value.split(/\s+/) ?? []
+  // The last class has precedence, as in MJML.
+  return classes.reverse().map((one) => defaults.get(`.${one}`)?.get(attribute)).find((value) => value !== undefined) ??
+    defaults.get(name)?.get(attribute) ?? defaults.get("mj-all")?.get(attribute)
+}
+
+/** Returns the value of an attribute, from the element, its classes or its defaults. Undefined without any. */
+export const valueOf = (outline: Outline, block: Block, attribute: string): string | undefined =>
+  block.attributes.find((one) => one.name === attribute)?.value ?? defaultOf(outline, block, attribute)

@@ -382,7 +382,8 @@ class Blocks {
       return make("label", {}, label, control)
     }
     if (type === "align") {
-      const options = [["", "default"], ["left", "left"], ["center", "center"], ["right", "right"]] as const
+      const inherited = own === "" && shown !== "" ? `default (${shown})` : "default"
+      const options = [["", inherited], ["left", "left"], ["center", "center"], ["right", "right"]] as const
       const select = make(
         "select",
         {},
@@ -394,8 +395,9 @@ class Blocks {
       const control = make("input", { type: "color", value: hexOf(shown) ?? "#ffffff" })
       return labelled(control, () => control.value)
     }
-    if (type === "pixels" && (shown === "" || pixelsOf(shown) !== undefined)) {
-      const control = make("input", { type: "number", min: "0", max: "2000", value: pixelsOf(shown) ?? "" })
+    if (type === "pixels" && (own === "" || pixelsOf(own) !== undefined)) {
+      const placeholder = pixelsOf(shown) ?? shown
+      const control = make("input", { type: "number", min: "0", max: "2000", value: pixelsOf(own) ?? "", placeholder })
       return labelled(control, () => control.value === "" ? "" : `${control.value}px`)
     }
     const field = this.#keyed(
@@ -403,6 +405,7 @@ class Blocks {
         label,
         nodes: plainOf(valueIn(own)),
         isPlain: true,
+        placeholder: shown,
         list: this.#list,
         change: (nodes) => set(sourceOf(nodes)),
       }),

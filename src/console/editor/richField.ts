@@ -18,6 +18,8 @@ export interface RichFieldOptions {
   readonly nodes: ReadonlyArray<RichNode>
   /** Whether the text has no bold or italic words and no links, as in an attribute. */
   readonly isPlain: boolean
+  /** Shown in place of an empty text. Default: nothing. */
+  readonly placeholder?: string
   /** Id of the list of suggested fields. */
   readonly list: string
   readonly change: (nodes: ReadonlyArray<RichNode>) => void
@@ -168,13 +170,14 @@ const inspect = (
 
 /** Makes the field of a text with its toolbar. */
 export const richField = (options: RichFieldOptions): HTMLElement => {
-  const { isPlain, label, nodes } = options
+  const { isPlain, label, nodes, placeholder = "" } = options
   const box = make("div", {
     class: "rich",
     contenteditable: "true",
     role: "textbox",
     "aria-multiline": isPlain ? "false" : "true",
     "aria-label": label,
+    "aria-placeholder": placeholder,
     dir: "auto",
   })
   box.append(...elementsOf(nodes, isPlain))

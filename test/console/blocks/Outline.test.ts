@@ -1,5 +1,7 @@
 import { assert } from "@effect/vitest"
 import { describe, it } from "vitest"
+// @ts-types="./mjmlComponents.d.ts"
+import { components } from "mjml-preset-core"
 import { compileMjml, loadMjml } from "../../../src/checker/Mjml.ts"
 import { attributeTypes, endingTags } from "../../../src/checker/mjml.js"
 import {
@@ -15,7 +17,7 @@ import {
   setAttribute,
   setContent,
 } from "../../../src/console/blocks/Edits.ts"
-import { fieldsOf, shownValue, titleOf } from "../../../src/console/blocks/Forms.ts"
+import { fieldsOf, initialValues, shownValue, titleOf } from "../../../src/console/blocks/Forms.ts"
 import { type Block, type Outline, outlineOf, textElements, valueOf } from "../../../src/console/blocks/Outline.ts"
 import { messages } from "./messages.ts"
 
@@ -176,6 +178,28 @@ describe("outline of a message", () => {
     assert.strictEqual(shownValue(outline, heading, "padding-top"), "0")
     assert.strictEqual(shownValue(outline, heading, "padding-bottom"), "16px")
     assert.isUndefined(shownValue(outline, heading, "width"))
+  })
+
+  it("knows the values of classes, the last class first, and the own values of MJML", () => {
+    const outline = outlineOf(
+      '<mjml><mj-head><mj-attributes><mj-class name="small" font-size="11px" color="#111111" />' +
+        '<mj-class name="loud" color="#ff0000" padding="5px 0 7px" /><mj-text font-size="15px" align="right" />' +
+        "</mj-attributes></mj-head><mj-body><mj-section><mj-column>" +
+        '<mj-text mj-class="small loud gone">a</mj-text><mj-text color="red">b</mj-text><mj-spacer /></mj-column></mj-section></mj-body></mjml>',
+    )!
+    const [first, second, spacer] = outline.body.children[0]!.children[0]!.children
+    const shown = (block: Block | undefined, ...names: ReadonlyArray<string>) =>
+      names.map((name) => shownValue(outline, block!, name))
+    assert.deepStrictEqual(
+      shown(first, "font-size", "color", "align", "padding-top", "padding-bottom"),
+      ["11px", "#ff0000", "right", "5px", "7px"],
+    )
+    assert.deepStrictEqual(shown(second, "font-size", "color", "padding-top"), ["15px", "red", "10px"])
+    assert.deepStrictEqual(shown(spacer, "height"), ["20px"])
+    for (const component of components) {
+      const values = component.defaultAttributes ?? {}
+      assert.deepEqual({ ...values, ...initialValues[component.getTagName()] }, values, component.getTagName())
+    }
   })
 })
 
