@@ -9,6 +9,7 @@ import * as Renderer from "../../src/rendering/Renderer.ts"
 import { jinjaMessages, klaviyoMessages } from "./conversion/djangoMessages.ts"
 import { iterableMessages, sendgridMessages } from "./conversion/handlebarsMessages.ts"
 import { brazeMessages, customerioMessages, otherLiquidMessages } from "./conversion/liquidMessages.ts"
+import { foundMessages } from "./conversion/foundMessages.ts"
 import type { Message } from "./conversion/message.ts"
 import { publishedMessages } from "./conversion/publishedMessages.ts"
 import { ampScriptMessages, mergeTagMessages, placeholderMessages } from "./conversion/otherMessages.ts"
@@ -25,6 +26,7 @@ const all: ReadonlyArray<readonly [string, Message]> = Object.entries({
   "Marketing Cloud": ampScriptMessages,
   placeholders: placeholderMessages,
   published: publishedMessages,
+  found: foundMessages,
 }).flatMap(([group, messages]) =>
   Object.entries(messages).map(([name, message]) => [`${group}, ${name}`, message] as const)
 )

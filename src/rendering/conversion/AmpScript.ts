@@ -1,4 +1,3 @@
-import { ownWords } from "../dialects/Notation.ts"
 import { marketingCloudStrings } from "../dialects/TextNotations.ts"
 import { AmpReader, attributeOf, now, timeFormat, type Variables } from "./AmpExpressions.ts"
 import { filter, NoEquivalent } from "./Expression.ts"
@@ -78,7 +77,7 @@ export class AmpScript {
     const known = marketingCloudStrings[name.toLowerCase()]
     const target = targetOf(name)
     if (target !== undefined) return result.emit(`{{ ${linkTo(result, target, text, at)} }}`, at)
-    if (known !== undefined && !known.startsWith("{{")) return result.keep(text, at, ownWords)
+    if (known !== undefined && !known.startsWith("{{")) return result.keep(text, at, known)
     result.convert(text, at, () => known ?? `{{ ${result.field(text, attributeOf(name))} }}`)
   }
 

@@ -2,6 +2,7 @@ import type { ConvertedSource } from "../../checking/Checks.ts"
 import { type CopyPlatform, copyPlatforms } from "../../domain/CopyPlatform.ts"
 import type { Format } from "../../domain/Template.ts"
 import { checkSources } from "../CheckSources.ts"
+import { fieldOf } from "../dialects/Notation.ts"
 import { groupingMessage } from "../Groupings.ts"
 import { AmpScript } from "./AmpScript.ts"
 import { Django, hubspotFunctions } from "./Django.ts"
@@ -67,6 +68,14 @@ const checkResult = (result: Result, format: Format, family: CopyFacts["family"]
   }
 }
 
+/** Names placeholders that may be ordinary text. */
+const notePlaceholders = (result: Result, pattern: RegExp): void => {
+  for (const match of result.source.matchAll(pattern)) {
+    const message = `Write {{ ${fieldOf(match[2]!)} }} if this is a substitution tag`
+    result.find("check", match.index, match[0], message)
+  }
+}
+
 /** The fields of HTML are escaped here, and are not on some platforms. */
 const noteEscaping = (result: Result, title: string): void => {
   const names = [...new Set(result.fields.values())].slice(0, 10).join(", ")
@@ -94,6 +103,7 @@ export const convert = (source: string, from: CopyPlatform, format: Format): Con
     return { liquid: source, findings: result.findings, fields: [] }
   }
   checkResult(result, format, platform.family)
+  if (platform.mayBePlaceholder !== undefined) notePlaceholders(result, platform.mayBePlaceholder)
   if (platform.isUnescaped && format !== "text" && result.fields.size > 0) noteEscaping(result, copyPlatforms[from])
   return {
     liquid: result.liquid,

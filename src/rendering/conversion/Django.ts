@@ -12,6 +12,9 @@ import type { Result } from "./Result.ts"
 
 const now = literal("now")
 
+/** Whether a value is the time of the rendering, without a format. */
+const isNow = (value: Value): boolean => value.kind === "literal" && value.value === "now"
+
 /** Tags that are a value. */
 const valueTags: Readonly<Record<string, (args: ReadonlyArray<Value>) => Value>> = {
   current_year: () => filter(now, "date", literal("%Y")),
@@ -95,9 +98,10 @@ export class Django {
     if (isLiquid(inner)) return text
     const isName = /^\w+$/.test(inner) && this.speech.names.local(inner) === undefined
     const target = isName ? targetOf(inner) : undefined
-    return target === undefined
-      ? this.result.show(this.#whole(inner))
-      : `{{ ${linkTo(this.result, target, text, at)} }}`
+    if (target !== undefined) return `{{ ${linkTo(this.result, target, text, at)} }}`
+    const value = this.#whole(inner)
+    if (isNow(value)) throw new NoEquivalent("Write {{ 'now' | date: '%-d %B %Y' }} with the format to show")
+    return this.result.show(value)
   }
 
   #read(source: string): Expressions {
@@ -282,7 +286,11 @@ export class Django {
     }
     result.convert(text, at, () => {
       if (value === undefined) throw new NoEquivalent("Write {% assign name = value %}")
-      const made = result.writer.assign(name, this.#whole(value))
+      const read = this.#whole(value)
+      if (isNow(read)) {
+        result.find("check", at, text, `Write {{ ${name} | date: '%-d %B %Y' }} where the date is shown`)
+      }
+      const made = result.writer.assign(name, read)
       names.define(name)
       return made
     })

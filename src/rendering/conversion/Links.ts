@@ -58,5 +58,7 @@ export const linkTag = (
   if (found === undefined) return undefined
   const [target, own = hasWholeLinks && name === "unsubscribe_link" ? "Unsubscribe" : undefined] = found
   const url = linkTo(result, target, text, at)
-  return own === undefined ? `{{ ${url} }}` : `<a href="{{ ${url} }}">${words === "" ? own : words}</a>`
+  // The platform writes a whole link, which is broken within the address of another one.
+  const isAddress = /\b(?:href|src)\s*=\s*["']?\s*$/i.test(result.source.slice(Math.max(0, at - 40), at))
+  return isAddress || own === undefined ? `{{ ${url} }}` : `<a href="{{ ${url} }}">${words === "" ? own : words}</a>`
 }

@@ -1,5 +1,6 @@
 import { brazeRemedies } from "../dialects/LiquidRelatives.ts"
 import { foreignTags } from "../dialects/LiquidTags.ts"
+import { ofPlatform } from "../dialects/Notation.ts"
 import { partsOf } from "../dialects/Parts.ts"
 import { filters } from "../Filters.ts"
 import { tagNames } from "../Grammar.ts"
@@ -76,6 +77,10 @@ export class LiquidFamily {
     }
     if (name === "cio_link") {
       const [, url] = /\burl:\s*["']?(\S+?)["']?(?:\s|$)/.exec(rest) ?? []
+      if (/\btrack:\s*["']?false/.test(rest)) {
+        const remedy = "Check the tracking of links in the settings of the template: this link was not tracked"
+        this.result.find("check", at, text, remedy)
+      }
       if (url !== undefined) return url
     }
     const link = knownTags.has(name)
@@ -139,7 +144,7 @@ export class LiquidFamily {
     const root = Object.hasOwn(this.names.roots, first) ? this.names.roots[first] : undefined
     if (this.names.local(first) !== undefined || first === "forloop" || first === "tablerowloop") return written
     if (root === undefined) return this.result.field(written, written)
-    if (typeof root === "object") throw new NoEquivalent(root.remedy)
+    if (typeof root === "object") throw new NoEquivalent("remedy" in root ? root.remedy : ofPlatform)
     if (root !== "") return this.result.field(written, root + tail)
     const [, name, other] = /^(?:\.([A-Za-z_][\w-]*)|\[\s*(?:"([^"]*)"|'[^']*')\s*\])/.exec(tail) ?? []
     const parts = partsOfPath(tail.startsWith(".") ? tail.slice(1) : tail, false)

@@ -54,6 +54,11 @@ export class MergeTags {
   }
 
   #test(text: string): CopyTest {
+    if (text.includes("*|")) {
+      throw new NoEquivalent(
+        "Pass the value of the inner tag as a field, and compare with it: a tag in a tag has no equivalent",
+      )
+    }
     const [, name, sign, right = ""] = /^([^=!<>]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)$/.exec(text.trim()) ?? []
     if (name === undefined) return { kind: "truth", value: this.#field(text), truth: "blank" }
     const value = /^-?\d+(?:\.\d+)?$/.test(right)

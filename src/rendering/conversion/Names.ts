@@ -37,8 +37,8 @@ export const partsOfPath = (text: string, hasBareKeys = true): ReadonlyArray<Par
   return parts.length === 0 ? undefined : parts
 }
 
-/** Objects in which a platform has its data: the object of ours, empty for the top level, or a remedy. */
-export type Roots = Readonly<Record<string, "" | "event" | { readonly remedy: string }>>
+/** Names of a platform: the object of ours for its data, empty for the top level, a value, or a remedy. */
+export type Roots = Readonly<Record<string, "" | "event" | { readonly means: Value } | { readonly remedy: string }>>
 
 /** Resolves names to fields of the caller and to variables of the source. */
 export class CopyNames {
@@ -82,7 +82,10 @@ export class CopyNames {
     if (local !== undefined) return path(pathText([...local, ...rest]))
     if (first === "forloop") return path(pathText(parts))
     const root = Object.hasOwn(this.roots, String(first)) ? this.roots[String(first)] : undefined
-    if (typeof root === "object") throw new NoEquivalent(root.remedy)
+    if (typeof root === "object") {
+      if ("remedy" in root) throw new NoEquivalent(root.remedy)
+      return root.means
+    }
     if (root === "" && rest.length === 0) {
       throw new NoEquivalent(`Name a member of ${first}, such as ${first}.first_name`)
     }

@@ -1,6 +1,6 @@
 import { goTemplates } from "../dialects/GoTemplates.ts"
 import { foreignOutputs } from "../dialects/LiquidRelatives.ts"
-import { fieldOf, type Notation, ownWords, replacementOf } from "../dialects/Notation.ts"
+import { fieldOf, type Notation, ofPlatform, ownWords, replacementOf } from "../dialects/Notation.ts"
 import { partsOf } from "../dialects/Parts.ts"
 import { strongNotations, weakNotations } from "../dialects/TextNotations.ts"
 import type { Result } from "./Result.ts"
@@ -65,10 +65,20 @@ const foundIn = (source: string, notations: ReadonlyArray<Notation>): ReadonlyAr
   return found
 }
 
-const foundInOutputs = (source: string): ReadonlyArray<Found> =>
+/** Tokens of Marketo that are also Liquid. */
+const marketoTokens: ReadonlyArray<Notation> = [
+  { platform: "Marketo", pattern: /^(?:campaign|program|trigger)\.[^|{}]+$/, write: ofPlatform },
+  {
+    platform: "Marketo",
+    pattern: /^(?:company|lead|member|my)\.(\w+)$/,
+    write: ([, name = ""]) => `{{ ${fieldOf(name)} }}`,
+  },
+]
+
+const foundInOutputs = (source: string, own: ReadonlyArray<Notation>): ReadonlyArray<Found> =>
   partsOf(source).liquid.flatMap(({ begin, inner, kind, text }) => {
     if (kind !== "output") return []
-    for (const notation of [...foreignOutputs, ...goTemplates]) {
+    for (const notation of [...own, ...foreignOutputs, ...goTemplates]) {
       const groups = notation.pattern.exec(inner)
       const write = groups === null ? undefined : replacementOf(notation, groups)
       if (write !== undefined) return [{ begin, text, write }]
@@ -81,7 +91,10 @@ export const convertPlaceholders = (result: Result, platform: string | undefined
   const weak = platform === undefined ? [] : weakNotations.filter((notation) => notation.platform.includes(platform))
   const { source } = result
   const own = platform === undefined ? [] : partsWithoutEquivalent.filter((notation) => notation.platform === platform)
-  const all = [...foundInOutputs(source), ...foundIn(source, [...own, ...linkElements, ...strongNotations, ...weak])]
+  const all = [
+    ...foundInOutputs(source, platform === "Marketo" ? marketoTokens : []),
+    ...foundIn(source, [...own, ...linkElements, ...strongNotations, ...weak]),
+  ]
     .toSorted((one, other) => one.begin - other.begin || other.text.length - one.text.length)
   let from = 0
   for (const { begin, text, write } of all) {

@@ -1,6 +1,7 @@
 import type { CopyPlatform } from "../../domain/CopyPlatform.ts"
-import { ownWords, sendToFewer, writeOut } from "../dialects/Notation.ts"
+import { ofPlatform, ownWords, sendToFewer, writeOut } from "../dialects/Notation.ts"
 import type { DateStyle } from "./DatePatterns.ts"
+import { filter, literal } from "./Expression.ts"
 import type { Roots } from "./Names.ts"
 
 /** What the conversion needs to know of a platform. */
@@ -15,9 +16,15 @@ export interface CopyFacts {
   readonly placeholders?: string
   /** Whether `unsubscribe_link` writes a whole link. */
   readonly linksHaveWords?: boolean
+  /** Placeholders that are also ordinary text. */
+  readonly mayBePlaceholder?: RegExp
   /** Whether a name that the item of a loop lacks is read outside of the loop. */
   readonly looksOutside?: boolean
 }
+
+/** Names of values that a platform makes. */
+const made = (...names: ReadonlyArray<string>): Roots =>
+  Object.fromEntries(names.map((name) => [name, { remedy: ofPlatform }]))
 
 const liquid = { family: "liquid", dates: "java", isUnescaped: true } as const
 const handlebars = { family: "handlebars", roots: {}, dates: "java", isUnescaped: false } as const
@@ -43,6 +50,7 @@ export const platforms = {
     roots: {
       customer: "",
       trigger: "event",
+      ...made("broadcast", "campaign", "delivery_id", "message", "newsletter"),
       snippets: { remedy: writeOut },
       content: { remedy: "Write the frame of the layout in this variable, around the content" },
     },
@@ -51,13 +59,24 @@ export const platforms = {
   hubspot: {
     ...django,
     dates: "php",
-    roots: { contact: "", site_settings: { remedy: ownWords } },
+    roots: {
+      contact: "",
+      ...made("content", "email_name", "subscription_name"),
+      local_dt: { means: literal("now") },
+      site_settings: { remedy: ownWords },
+      year: { means: filter(literal("now"), "date", literal("%Y")) },
+    },
   },
-  iterable: { ...handlebars, looksOutside: true },
+  iterable: {
+    ...handlebars,
+    roots: made(..."campaignId campaignName messageId templateId templateName workflowId workflowName".split(" ")),
+    looksOutside: true,
+  },
   klaviyo: {
     ...django,
     roots: {
       person: "",
+      ...made("campaign", "message"),
       organization: { remedy: ownWords },
       feeds: { remedy: "Look the feed up before the call, and pass it as a field, such as {{ items[0].title }}" },
     },
@@ -65,14 +84,21 @@ export const platforms = {
   mailchimp: { family: "merge", roots: {}, dates: "php", isUnescaped: true },
   mailgun: { ...placeholders, placeholders: "Mailgun" },
   mandrill: { ...handlebars, dates: "php" },
-  marketo: placeholders,
+  marketo: { ...placeholders, placeholders: "Marketo" },
   moengage: {
     ...django,
     dates: "php",
     roots: { UserAttribute: "", EventAttribute: "event", MOE_NOT_SEND: { remedy: sendToFewer } },
   },
-  onesignal: { ...liquid, roots: { "user.tags": "", "message.custom_data": "" } },
-  sendgrid: { ...handlebars, dates: "moment" },
+  onesignal: {
+    ...liquid,
+    roots: { "user.tags": "", "message.custom_data": "", ...made("app", "message", "notification", "org", "template") },
+  },
+  sendgrid: {
+    ...handlebars,
+    dates: "moment",
+    mayBePlaceholder: /(?<![\w-])([-%#])([A-Za-z]\w{1,40})\1(?![\w-])/g,
+  },
   sfmc: { family: "ampscript", roots: {}, dates: "net", isUnescaped: true },
   // All signs.
   other: { ...placeholders, placeholders: "" },

@@ -30,6 +30,7 @@ export const foreignTags: Readonly<Record<string, ForeignName>> = {
   web_view_link: { platform: "Klaviyo", write: passLink },
   web_view: { platform: "Klaviyo", write: passLink },
   webview: { platform: "Klaviyo", write: passLink },
+  render_variable: { platform: "Klaviyo", write: "Remove it, and write the preheader in the variable `preheader`" },
   elif: { platform: both, write: "{% elsif $1 %}" },
   elseif: { platform: "PHP or Twig", write: "{% elsif $1 %}" },
   end: { platform: "Go or Ruby", write: "{% endif %}" },

@@ -100,6 +100,9 @@ export const snippetOf = (name: string): string => {
   return id === "" ? writeOut : `Save the shared block as a snippet, and write {% render '${id}' %}`
 }
 
+/** The remedy for a value that the platform makes, such as the name of a campaign. */
+export const ofPlatform = "Write the value here, or pass it as a field: the other platform makes it"
+
 /** The remedy for words that a platform inserts about the company. */
 export const ownWords = "Write the words here, or pass them as a field, such as {{ company }}"
 

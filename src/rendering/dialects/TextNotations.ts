@@ -1,4 +1,14 @@
-import { fetchFirst, fieldOf, isUsualField, type Notation, ownWords, passLink, valueOf, writeOut } from "./Notation.ts"
+import {
+  fetchFirst,
+  fieldOf,
+  isUsualField,
+  type Notation,
+  ofPlatform,
+  ownWords,
+  passLink,
+  valueOf,
+  writeOut,
+} from "./Notation.ts"
 
 // Notations outside of Liquid, which would be sent to people as they are. The first notation that matches at a place
 // is the one that is reported.
@@ -17,6 +27,11 @@ export const mergeTags: Readonly<Record<string, string>> = {
   DATE: "{{ 'now' | date: '%-d %B %Y' }}",
   "MC:SUBJECT": "Write the subject in the variable `subject`",
   MC_PREVIEW_TEXT: "Write the preheader in the variable `preheader`",
+  CAMPAIGN_UID: ofPlatform,
+  EMAIL_UID: ofPlatform,
+  UNIQID: ofPlatform,
+  MC_LANGUAGE: ofPlatform,
+  ABOUT_LIST: "Remove it: there is no such link",
 }
 
 export const mergeFilters: Readonly<Record<string, string>> = {
@@ -75,6 +90,20 @@ export const marketingCloudStrings: Readonly<Record<string, string>> = {
   member_postalcode: ownWords,
   member_country: ownWords,
   xtyear: "{{ 'now' | date: '%Y' }}",
+  xtmonth: "{{ 'now' | date: '%B' }}",
+  xtmonthnumeric: "{{ 'now' | date: '%-m' }}",
+  xtday: "{{ 'now' | date: '%-d' }}",
+  xtdayofweek: "{{ 'now' | date: '%A' }}",
+  xtshortdate: "{{ 'now' | date: '%-m/%-d/%Y' }}",
+  xtlongdate: "{{ 'now' | date: '%A, %B %-d, %Y' }}",
+  jobid: ofPlatform,
+  _jobid: ofPlatform,
+  listid: ofPlatform,
+  _listid: ofPlatform,
+  listname_: ofPlatform,
+  _listname: ofPlatform,
+  emailname_: ofPlatform,
+  _emailid: ofPlatform,
 }
 
 /** Functions of AMPscript that look data up. */
