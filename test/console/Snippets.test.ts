@@ -17,6 +17,21 @@ describeShop("Pages of snippets", (shop) => {
     assert.include(again.text, "is the id of another snippet")
     assert.include(again.text, ">\nother</textarea>")
 
+    assert.include((await editor.get(path)).text, `data-tag="{% render 'footer', year: year %}"`)
+    const block = (text: string) =>
+      editor.post(`${path}/-/from-block`, {
+        text: `<mjml><mj-body><mj-section><mj-column>${text}</mj-column></mj-section></mj-body></mjml>`,
+      })
+    const compiled = await block("<mj-text>Hi {{ name }}</mj-text>")
+    assert.strictEqual(compiled.status, 200)
+    assert.match(
+      compiled.text,
+      /action="\/console\/o\/shop\/snippets\/-\/new"[^]*&lt;div[^]*>Hi {{ name }}&lt;\/div>[^]*<\/textarea>/,
+    )
+    const refused = await block("<mj-txt>Hi</mj-txt>")
+    assert.strictEqual(refused.status, 400)
+    assert.include(refused.text, "is not an element of MJML")
+
     await shop.manage("POST", "/organizations/shop/templates", {
       id: "welcome",
       name: "Welcome",

@@ -191,17 +191,53 @@ const sectionLike = (model: Block | undefined, lead: string, columns: number): s
   return `<mj-section${attributes}>${column.repeat(columns)}${lead || "\n"}</mj-section>`
 }
 
-/** Adds a block behind the block at an offset, or as the last block of an empty container there. */
-export const add = (outline: Outline, at: number, kind: AddedKind): Edit | undefined => {
+/** Inserts a section or an element behind the block at an offset, or as the last block of an empty container there. */
+const insertAt = (
+  outline: Outline,
+  at: number,
+  isSection: boolean,
+  textFor: (block: Block, lead: string) => string,
+): Edit | undefined => {
   const { body, source } = outline
   const block = at === body.from ? body : placeOf(outline, at)?.block
   if (block === undefined) return undefined
-  const lead = breakBefore(source, block.from)
-  const text = kind === "section" || kind === "columns"
-    ? sectionLike(block.kind === "section" ? block : undefined, lead, kind === "section" ? 1 : 2)
-    : elements[kind]
-  const isInside = block === body || (block.kind === "column" && kind !== "section" && kind !== "columns")
+  const text = textFor(block, breakBefore(source, block.from))
+  const isInside = block === body || (block.kind === "column" && !isSection)
   return isInside ? insertInto(source, block, false, text) : insertAfter(source, block, text)
+}
+
+/** Adds a block behind the block at an offset, or as the last block of an empty container there. */
+export const add = (outline: Outline, at: number, kind: AddedKind): Edit | undefined => {
+  if (kind !== "section" && kind !== "columns") return insertAt(outline, at, false, () => elements[kind])
+  return insertAt(
+    outline,
+    at,
+    true,
+    (block, lead) => sectionLike(block.kind === "section" ? block : undefined, lead, kind === "section" ? 1 : 2),
+  )
+}
+
+const inColumn = (text: string): string => `<mj-section padding="0"><mj-column>${text}</mj-column></mj-section>`
+
+/** Adds the tag of a snippet like a block. The snippet has its own spacing. */
+export const addSnippet = (outline: Outline, at: number, tag: string, isSection: boolean): Edit | undefined => {
+  const text = `<mj-text padding="0">${tag}</mj-text>`
+  return insertAt(outline, at, isSection, () => isSection ? inColumn(text) : text)
+}
+
+/** Returns the message with the block at an offset as its only content. Undefined if no block is there. */
+export const alone = (outline: Outline, at: number): string | undefined => {
+  const place = placeOf(outline, at)
+  const { body: { content }, source } = outline
+  if (place === undefined || content === undefined) return undefined
+  const text = source.slice(place.block.from, place.block.to)
+  const { kind } = ownerOf(place)
+  const whole = kind === "group"
+    ? text
+    : kind === "section"
+    ? `<mj-section padding="0">${text}</mj-section>`
+    : inColumn(text)
+  return source.slice(0, content[0]) + whole + source.slice(content[1])
 }
 
 /** Sets an attribute of a block to a value with unescaped quotation marks. An empty value removes it. */

@@ -75,8 +75,11 @@ export const titleOf = ({ source }: Outline, block: Block): { readonly name: str
   const { attributes, content, from, kind, name, tag, to } = block
   const cut = (text: string) => text.length > 80 ? `${text.slice(0, 79)}…` : text
   if (kind === "liquid" || kind === "branch") return { name: cut(wordsOf(source.slice(...tag))), excerpt: "" }
+  const text = content === undefined ? "" : source.slice(...content)
+  const [, snippet] = /^\s*\{%-?\s*render\s+["']([\w-]+)["'][^%]*%\}\s*$/.exec(text) ?? []
+  if (kind === "text" && snippet !== undefined) return { name: "Snippet", excerpt: snippet }
   const words = kind === "text" || kind === "button"
-    ? content === undefined ? "" : excerptOf(source.slice(...content))
+    ? excerptOf(text)
     : kind === "image"
     ? attributes.find((one) => one.name === "alt")?.value ?? ""
     : kind === "code"

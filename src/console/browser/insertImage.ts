@@ -21,11 +21,14 @@ const insert = (area: HTMLTextAreaElement, text: string) => {
   area.dispatchEvent(new Event("input", { bubbles: true }))
 }
 
-/** Opens the images of the page at `href`, and calls `choose` with the HTML and the MJML of the chosen one. */
-export const openImages = (href: string, choose: (tags: { readonly html: string; readonly mjml: string }) => void) => {
+/**
+ * Shows the part `selector` of the page at `href` in a dialog, and calls `choose` with the data of the pressed button. The buttons
+ * have `data-in-dialog`.
+ */
+export const openChoice = (href: string, label: string, selector: string, choose: (data: DOMStringMap) => void) => {
   const dialog = document.createElement("dialog")
   dialog.className = "image-dialog"
-  dialog.ariaLabel = "Images"
+  dialog.ariaLabel = label
   document.body.append(dialog)
   dialog.addEventListener("close", () => dialog.remove())
 
@@ -34,16 +37,16 @@ export const openImages = (href: string, choose: (tags: { readonly html: string;
     dialog.ariaBusy = "true"
     const text = await response.then((answer) => answer.text(), () => "")
     const page = new DOMParser().parseFromString(text, "text/html")
-    const images = page.querySelector("[data-images]")
+    const part = page.querySelector(selector)
     dialog.ariaBusy = null
-    if (images === null) {
+    if (part === null) {
       const note = document.createElement("p")
       note.className = "note bad"
       note.textContent = page.querySelector("main .card p")?.textContent ??
-        "The images cannot be shown. Close this window, and try again."
+        "This cannot be shown. Close this window, and try again."
       return void dialog.prepend(note)
     }
-    dialog.replaceChildren(document.importNode(images, true))
+    dialog.replaceChildren(document.importNode(part instanceof HTMLTemplateElement ? part.content : part, true))
     for (const one of all(dialog, "[data-in-dialog]")) one.hidden = false
   }
 
@@ -54,14 +57,18 @@ export const openImages = (href: string, choose: (tags: { readonly html: string;
     void show(fetch(sent.action, { method: "POST", body: new FormData(sent) }))
   })
   dialog.addEventListener("click", ({ target }) => {
-    const button = around(target, "button[data-html]")
+    const button = around(target, "button[data-in-dialog]")
     if (button === null) return
     dialog.close()
-    choose({ html: button.dataset["html"] ?? "", mjml: button.dataset["mjml"] ?? "" })
+    choose(button.dataset)
   })
   dialog.showModal()
   void show(fetch(href))
 }
+
+/** Opens the images of the page at `href`, and calls `choose` with the HTML and the MJML of the chosen one. */
+export const openImages = (href: string, choose: (tags: { readonly html: string; readonly mjml: string }) => void) =>
+  openChoice(href, "Images", "[data-images]", ({ html = "", mjml = "" }) => choose({ html, mjml }))
 
 /** Makes the links of the editor open the dialog. */
 export const offerImages = (form: HTMLFormElement) =>

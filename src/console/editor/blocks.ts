@@ -5,6 +5,8 @@ import type { EditorView } from "@codemirror/view"
 import {
   add,
   type AddedKind,
+  addSnippet,
+  alone,
   duplicate,
   type Edit,
   elementKinds,
@@ -19,7 +21,7 @@ import { type BlockField, fieldsOf, hexOf, pixelsOf, shownValue, titleOf } from 
 import { type Block, blockAt, type Outline, outlineOf } from "../blocks/Outline.ts"
 import { attributeOf, plainOf, richOf, sourceOf } from "../blocks/RichText.ts"
 import { all, around, make } from "../browser/dom.ts"
-import { openImages } from "../browser/insertImage.ts"
+import { openChoice, openImages } from "../browser/insertImage.ts"
 import type { ChosenBlocks } from "./previewBlocks.ts"
 import { richField, valueIn } from "./richField.ts"
 
@@ -32,6 +34,8 @@ interface BlocksPlace {
   readonly fields: ReadonlyArray<string>
   /** Path of the images of the organization. */
   readonly images: string
+  /** Path of the snippets of the organization. Empty if the visitor may not save one. */
+  readonly snippets: string
   /** Called when another block opens, or the open one closes. */
   readonly chosen: () => void
 }
@@ -293,6 +297,7 @@ class Blocks {
         action("down", "Move down", (outline, at) => move(outline, at, 1)),
         action("duplicate", "Duplicate", duplicate),
         action("remove", "Remove", remove),
+        ...(this.#place.snippets === "" || block.kind === "branch" ? [] : [this.#saving(path)]),
       ),
       ...this.#form(outline, block, path),
       ...this.#addable(outline, path).map((kinds) => this.#adding(kinds, path)),
@@ -304,6 +309,29 @@ class Blocks {
     const parents = path.map((_, length) => blockAt(outline, path.slice(0, length))?.kind)
     const parent = parents.findLast((kind) => kind !== "liquid")
     return parent === "group" ? [sectionKinds] : parent === "column" ? [elementKinds] : []
+  }
+
+  /** The button that opens the form of a new snippet with the HTML of a block. */
+  #saving(path: Path): HTMLElement {
+    const button = make("button", { type: "button", class: "button compact" }, "Save as snippet")
+    button.addEventListener("click", () => {
+      const now = this.#now(path)
+      const text = now && alone(now.outline, now.block.from)
+      if (text === undefined) return
+      const value = (name: string) =>
+        this.#place.area.form?.querySelector<HTMLInputElement>(`[name=${name}]`)?.value ?? ""
+      const hidden = (name: string, value: string) => make("input", { type: "hidden", name, value })
+      const form = make(
+        "form",
+        { method: "post", action: `${this.#place.snippets}/-/from-block`, target: "_blank", hidden: true },
+        hidden("_csrf", value("_csrf")),
+        hidden("text", text),
+      )
+      document.body.append(form)
+      form.submit()
+      form.remove()
+    })
+    return button
   }
 
   #now(path: Path): { readonly outline: Outline; readonly block: Block } | undefined {
@@ -320,7 +348,23 @@ class Blocks {
       })
       return button
     })
-    return make("div", { class: "block-add" }, make("span", { class: "small muted" }, "Add below"), ...buttons)
+    const snippet = make("button", { type: "button", class: "button compact" }, "Snippet")
+    snippet.addEventListener(
+      "click",
+      () =>
+        openChoice(this.#place.snippets, "Snippets", "[data-snippets]", ({ tag = "" }) => {
+          const now = this.#now(path)
+          const edit = now && addSnippet(now.outline, now.block.from, tag, kinds === sectionKinds)
+          if (now !== undefined) this.#act(edit, "")
+        }),
+    )
+    return make(
+      "div",
+      { class: "block-add" },
+      make("span", { class: "small muted" }, "Add below"),
+      ...buttons,
+      ...(this.#place.snippets === "" ? [] : [snippet]),
+    )
   }
 
   #form(outline: Outline, block: Block, path: Path): ReadonlyArray<HTMLElement> {

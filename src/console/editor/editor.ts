@@ -163,6 +163,7 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
     label: label.textContent ?? "",
     fields,
     images: form.dataset["images"] ?? "",
+    snippets: form.dataset["snippets"] ?? "",
     chosen,
   })
   const offer = () => {

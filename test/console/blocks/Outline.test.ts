@@ -6,6 +6,8 @@ import { compileMjml, loadMjml } from "../../../src/checker/Mjml.ts"
 import { attributeTypes, endingTags } from "../../../src/checker/mjml.js"
 import {
   add,
+  addSnippet,
+  alone,
   apply,
   duplicate,
   type Edit,
@@ -19,6 +21,7 @@ import {
 } from "../../../src/console/blocks/Edits.ts"
 import { fieldsOf, initialValues, shownValue, titleOf } from "../../../src/console/blocks/Forms.ts"
 import { type Block, type Outline, outlineOf, textElements, valueOf } from "../../../src/console/blocks/Outline.ts"
+import { bodyOf } from "../../../src/console/pages/snippets/BlockHtml.ts"
 import { messages } from "./messages.ts"
 
 const outlined = (source: string): Outline => {
@@ -200,6 +203,63 @@ describe("outline of a message", () => {
       const values = component.defaultAttributes ?? {}
       assert.deepEqual({ ...values, ...initialValues[component.getTagName()] }, values, component.getTagName())
     }
+  })
+})
+
+describe("blocks as snippets", () => {
+  const html = (source: string) => {
+    const { faults, html = "" } = compileMjml(source)
+    assert.deepStrictEqual(faults, [])
+    return html
+  }
+
+  it("are compiled alone, with the defaults of the message", async () => {
+    await loadMjml()
+    for (const [name, source] of messages) {
+      const outline = outlined(source)
+      for (const block of all(outline)) {
+        if (block.kind === "branch" || block.from === outline.body.from) continue
+        const text = bodyOf(html(alone(outline, block.from)!))
+        assert.isTrue(text.startsWith("<") || text.startsWith("{"), `${name} ${block.kind} ${text.slice(0, 80)}`)
+        assert.notMatch(text, /<\/?(?:mj-|body|html)/)
+      }
+    }
+    const outline = message("announcement")
+    const button = all(outline).find(({ kind }) => kind === "button")!
+    const text = bodyOf(html(alone(outline, button.from)!))
+    assert.include(text, "See what is new")
+    assert.notInclude(text, "Say in two sentences")
+    assert.notInclude(text, "<style>")
+  })
+
+  it("keep the widths of columns beside each other", async () => {
+    await loadMjml()
+    const two = outlined(
+      "<mjml><mj-body><mj-section><mj-column><mj-text>a</mj-text></mj-column><mj-column><mj-text>b</mj-text></mj-column></mj-section></mj-body></mjml>",
+    )
+    const text = bodyOf(html(alone(two, two.body.children[0]!.from)!))
+    assert.match(
+      text,
+      /^<style>@media only screen and \(min-width:480px\)[^]*mj-column-per-50[^]*<\/style>\n[^]*class="mj-column-per-50/,
+    )
+  })
+
+  it("are inserted as a text without own space", async () => {
+    await loadMjml()
+    const outline = message("announcement")
+    const button = all(outline).find(({ kind }) => kind === "button")!
+    const tag = "{% render 'promo', name: name %}"
+    const inColumn = apply(outline.source, addSnippet(outline, button.from, tag, false)!)
+    assert.include(inColumn, `</mj-button>\n        <mj-text padding="0">${tag}</mj-text>`)
+    const section = outline.body.children[0]!
+    const between = apply(outline.source, addSnippet(outline, section.from, tag, true)!)
+    assert.include(
+      between,
+      `<mj-section padding="0"><mj-column><mj-text padding="0">${tag}</mj-text></mj-column></mj-section>`,
+    )
+    for (const source of [inColumn, between]) assert.include(html(source), tag)
+    const titles = all(outlined(between)).map((block) => titleOf(outlined(between), block))
+    assert.deepInclude(titles, { name: "Snippet", excerpt: "promo" })
   })
 })
 

@@ -4,6 +4,7 @@ import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { maxSnippets, type SnippetDetail, SnippetInput } from "../../../domain/Snippet.ts"
 import { english, t, translated } from "../../../languages/Language.ts"
+import { SourceCheck } from "../../../rendering/SourceCheck.ts"
 import { fieldsOfSnippet, Snippets } from "../../../templates/Snippets.ts"
 import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -22,6 +23,8 @@ import { pages } from "../../Pages.ts"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { view } from "../../View.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
+import { sampleFields } from "../templates/SampleFields.ts"
+import { bodyOf } from "./BlockHtml.ts"
 import { argumentFields } from "./SnippetPreview.tsx"
 import { SnippetUsers } from "./SnippetUsers.tsx"
 
@@ -41,6 +44,12 @@ const inputOf = (fields: Fields) => {
   return decoded(decode({ text, ...(name === "" ? {} : { name }), ...(format === "" ? {} : { format }) }))
 }
 
+/** Returns the tag that renders a snippet, with every value that the snippet uses. */
+const tagOf = (id: string, text: string): string => {
+  const names = Object.keys(sampleFields([{ text }])).filter((name) => /^[A-Za-z_]\w*$/.test(name))
+  return `{% render '${id}'${names.map((name) => `, ${name}: ${name}`).join("")} %}`
+}
+
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const all = yield* (yield* Snippets).list(visit.org.slug)
   const create = visit.can("saveSnippet")
@@ -52,6 +61,29 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       lead: t`Blocks that variants share, such as a footer. A change takes effect in all of them at once.`,
       actions: all.length === 0 ? undefined : create,
     },
+    <template data-snippets>
+      <form method="dialog" class="image-dialog-head">
+        <h2>{t`Insert a snippet`}</h2>
+        <button class="button compact" type="submit">{t`Close`}</button>
+      </form>
+      {all.length === 0 && <p class="muted">{t`No snippets yet`}</p>}
+      <ul class="finding-list">
+        {all.map(({ id, name, text }) => (
+          <li>
+            <button
+              type="button"
+              class="button compact"
+              data-in-dialog
+              data-tag={tagOf(id, text)}
+              aria-label={t`Insert ${name}`}
+            >
+              {t`Insert`}
+            </button>{" "}
+            <b dir="auto">{name}</b> <code>{id}</code>
+          </li>
+        ))}
+      </ul>
+    </template>,
     <Card kind="flush">
       {all.length === 0
         ? (
@@ -223,6 +255,19 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
 const asFault = ({ message }: { readonly message: string }) =>
   new InvalidInput({ faults: [{ pointer: "", detail: message }] })
 
+/** The form of a new snippet with the HTML of a block. The field `text` is a message in MJML that has only this block. */
+const fromBlock = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const vars = { text: readFields(fields).text }
+  const check = (yield* SourceCheck).checkAll(visit.org.slug, [{ vars, formats: { text: "mjml" } }])
+  const [checked] = yield* check.pipe(Effect.catchTag("ChecksBusy", asFault))
+  const [compiled] = checked!.compiled
+  if (compiled === undefined) {
+    const faults = checked!.faults.map(({ message }): Fault => ({ pointer: "/text", detail: message }))
+    return yield* new InvalidInput({ faults })
+  }
+  return yield* edit(visit, { format: "html", text: bodyOf(compiled.html) })
+})
+
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const snippets = yield* Snippets
   const { base: seen, id: written, name } = readFields(fields)
@@ -304,6 +349,7 @@ export const layer = pages(({ action, asks, form, page }) => {
   return [
     page(path, "listSnippets", list),
     ...form(`${path}/-/new`, "saveSnippet", edit, save),
+    action(`${path}/-/from-block`, "checkSnippet", fromBlock, edit),
     page(one, "getSnippet", (visit) => edit(visit)),
     action(one, "saveSnippet", save, edit),
     page(`${one}/versions`, "listSnippetVersions", versions),

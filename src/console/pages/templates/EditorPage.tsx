@@ -243,6 +243,7 @@ export const editor = Effect.fnUntraced(function* (
       again={`${path}/draft`}
       preview={`${home(visit)}/preview`}
       images={`/console/o/${visit.org.slug}/images`}
+      snippets={visit.can("saveSnippet") ? `/console/o/${visit.org.slug}/snippets` : ""}
       parts={connections.active(visit.org.slug)?.variables ?? {}}
       back={home(visit)}
       test={visit.can("sendVariantTest")

@@ -89,6 +89,8 @@ interface EditorProps {
   readonly preview: string
   /** The path of the images of the organization. */
   readonly images: string
+  /** The path of the snippets of the organization. Empty if the visitor may not save one. */
+  readonly snippets: string
   readonly parts: PartVariables
   readonly back: string
   /** The recipients of a test message. Undefined if the visitor may not send one. */
@@ -360,6 +362,7 @@ export const VariantEditor = (props: EditorProps) => {
         noValidate
         data-live
         data-images={props.images}
+        data-snippets={props.snippets}
         {...(props.canKeep ? { "data-autosave": `${save}/autosave` } : {})}
         {...(props.isUnsaved ? { "data-unsaved": "" } : {})}
       >
