@@ -80,6 +80,12 @@ const meaningOf = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult
   const { cause, code, detail, stage, uncertain } = fault
   const said = excerpt(detail, secrets)
   if (cause === "address") return broken(`${name} was not connected to: ${said}`)
+  if (cause === "tls" && code !== undefined) {
+    return broken(
+      `${name} offers no encryption by STARTTLS: ${said}. Set \`tls\` to \`tls\` for a port that is encrypted from the start, or to \`none\` ` +
+        "for a server of your own that OUTBOUND_ALLOW lists",
+    )
+  }
   if (cause === "tls") return broken(`${name} offers no encryption that can be trusted: ${said}`)
   if (cause === "login") return broken(`${name} cannot be logged in to: ${said}`)
   if (cause === "utf8") {

@@ -46,6 +46,19 @@ describe("A reply to RCPT or to a message", () => {
 })
 
 describe("A reply before a recipient was named", () => {
+  it("says which setting fits a server without STARTTLS, and none for a certificate that is not trusted", () => {
+    const reasonOf = (one: SmtpFault) => {
+      const result = sortFault({ ...one, cause: "tls" }, [])
+      return result._tag === "broken" ? result.reason : ""
+    }
+    assert.match(
+      reasonOf(fault("connect", "502 no such command")),
+      /no encryption by STARTTLS: 502 .* `none` for a server of your/,
+    )
+    const untrusted = { ...fault("connect", "self-signed certificate"), code: undefined }
+    assert.match(reasonOf(untrusted), /no encryption that can be trusted: self-signed certificate$/)
+  })
+
   it("says nothing about an address", () => {
     assert.strictEqual(refusalOf("sender", "550 5.1.1 User unknown"), "broken")
     assert.strictEqual(refusalOf("connect", "554 5.7.1 Client host blocked"), "broken")
