@@ -1,6 +1,7 @@
 import { Duration, Effect } from "effect"
 import type { ConnectionNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { t } from "../languages/Language.ts"
 import type { TemplateCache, TemplateView } from "../templates/TemplateCache.ts"
 import type { TestResult } from "./Connection.ts"
 import { platforms } from "./connections/Platforms.ts"
@@ -41,7 +42,7 @@ export const testConnection = Effect.fn("testConnection")(function* (
     Effect.scoped,
     Effect.timeoutOrElse({
       duration: patience,
-      orElse: () => Effect.succeed({ ok: false, detail: "The platform did not answer within 30 seconds" }),
+      orElse: () => Effect.succeed({ ok: false, detail: t`The platform did not answer within 30 seconds` }),
     }),
     Effect.catchTag("NotOpened", ({ reason }) => Effect.succeed({ ok: false, detail: reason })),
   )

@@ -67,8 +67,10 @@ export function fill(text: string, values: ReadonlyArray<unknown>): unknown {
   return pieces.every(isPlain) ? pieces.join("") : pieces.filter((piece) => piece !== "")
 }
 
-const plain = (translation: string | PluralForms | undefined, key: string): string =>
-  typeof translation === "string" && translation !== "" ? translation : key
+const plain = (translation: string | PluralForms | undefined, key: string): string => {
+  const text = typeof translation === "object" ? translation["other"] : translation
+  return text === undefined || text === "" ? key : text
+}
 
 /**
  * A text in the language of the running fiber: t`Sent ${times} times`. A text with elements between its words is a list of

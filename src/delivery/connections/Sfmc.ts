@@ -1,5 +1,6 @@
 import { Clock, Effect, Result, Schema, type Scope, Semaphore } from "effect"
 import { nameOf } from "../../domain/EventKeys.ts"
+import { t } from "../../languages/Language.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"
@@ -197,7 +198,7 @@ export const make = (
         }).pipe(Effect.catch((result) => Effect.succeed(result))),
       test: Effect.match(requestToken, {
         onFailure: (result) => fails("reason" in result ? excerpt(result.reason, peer.secrets) : "No token was given"),
-        onSuccess: () => works("Marketing Cloud issued a token. The send definition was not tried."),
+        onSuccess: () => works(t`Marketing Cloud issued a token. The send definition was not tried.`),
       }),
       concurrency: 20,
       idempotent: true,

@@ -1,4 +1,5 @@
 import { Effect, JsonPointer, Result, Schema, type Scope } from "effect"
+import { t } from "../../languages/Language.ts"
 import { magicDomain } from "../sandbox/Magic.ts"
 import { SinkMessages, type SunkEmail } from "../sandbox/SinkMessages.ts"
 import { Composer } from "../Composer.ts"
@@ -92,7 +93,7 @@ export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Sc
                     onSuccess: () => accepted(messageIdOf(settings, message)),
                   })),
         ),
-      test: Effect.succeed(works("Messages are kept for the page Sandbox of the console. None is sent.")),
+      test: Effect.sync(() => works(t`Messages are kept for the page Sandbox of the console. None is sent.`)),
       concurrency: 20,
       idempotent: true,
     }

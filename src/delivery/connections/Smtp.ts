@@ -8,6 +8,7 @@ import { DkimSigning } from "../dkim/DkimSigning.ts"
 import { messageKeyOfRecipient } from "../../domain/EventKeys.ts"
 import { foreignSettings, idInReply, senderHeaders, senderNames, senderOf, senders } from "../../domain/Senders.ts"
 import { type Composed, validateAddress } from "../../text/Email.ts"
+import { t } from "../../languages/Language.ts"
 import { accepted, fails, ofRecipient, retry, works } from "./Answers.ts"
 import { emailFields, emailOf, messageIdOf, unsubscribeFaults } from "./ComposedEmail.ts"
 import { entry, PlatformId, Secret, ServiceId, Variables } from "./Entry.ts"
@@ -202,17 +203,23 @@ export const make = (
       test: Effect.matchEffect(line, {
         onFailure: (fault) => {
           const sorted = sortFault(fault, secrets)
-          return Effect.succeed(fails("reason" in sorted ? sorted.reason : "The SMTP server could not be used"))
+          return Effect.succeed(fails("reason" in sorted ? sorted.reason : t`The SMTP server could not be used`))
         },
         onSuccess: (opened) =>
           Effect.as(
             opened.quit,
             works(
-              `The SMTP server greeted${tls === "none" ? "" : ", encrypted"}${
-                user === undefined ? "" : " and took user and password"
-              }. Sender and recipients were not tried.${
-                sender === undefined ? "" : ` Messages carry their tracking ids for ${senders[sender].title}.`
-              }`,
+              [
+                tls === "none"
+                  ? user === undefined
+                    ? t`The SMTP server greeted.`
+                    : t`The SMTP server greeted and took user and password.`
+                  : user === undefined
+                  ? t`The SMTP server greeted, encrypted.`
+                  : t`The SMTP server greeted, encrypted and took user and password.`,
+                t`Sender and recipients were not tried.`,
+                ...(sender === undefined ? [] : [t`Messages carry their tracking ids for ${senders[sender].title}.`]),
+              ].join(" "),
             ),
           ),
       }),

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import type { DkimKeyView } from "../dkim/DkimKeys.ts"
 import type { DnsRecord } from "../dkim/DkimKey.ts"
+import { t } from "../../languages/Language.ts"
 import type { Composed } from "../../text/Email.ts"
 import type { DnsAnswer } from "./DnsRecords.ts"
 import { type KeyRecordFinding, tagsOf, unavailableText } from "./KeyRecord.ts"
@@ -61,8 +62,8 @@ const spfFinding = ({ returnDomain, spf }: DomainFacts): Finding => {
     return finding(
       "spf",
       "missing",
-      `No SPF record was found at ${returnDomain}, the domain of the return path. Publish one that lists your mail ` +
-        "server. Its documentation says what to write in place of YOUR-MAIL-SERVER.",
+      t`No SPF record was found at ${returnDomain}, the domain of the return path. Publish one that lists your
+        mail server. Its documentation says what to write in place of YOUR-MAIL-SERVER.`,
       record,
     )
   }
@@ -70,20 +71,21 @@ const spfFinding = ({ returnDomain, spf }: DomainFacts): Finding => {
     return finding(
       "spf",
       "wrong",
-      `${returnDomain} has ${found.length} SPF records, and receivers then use none. Keep one.`,
+      t`${returnDomain} has ${found.length} SPF records, and receivers then use none. Keep one.`,
     )
   }
   if (/(^|\s)\+?all(\s|$)/i.test(found[0]!)) {
     return finding(
       "spf",
       "wrong",
-      `The SPF record of ${returnDomain} ends in +all, which lets everybody send for the domain. End it in ~all or -all.`,
+      t`The SPF record of ${returnDomain} ends in +all, which lets everybody send for the domain. End it in ~all
+        or -all.`,
     )
   }
   return finding(
     "spf",
     "ok",
-    `${returnDomain} has an SPF record: ${found[0]!.trim()}. See that it includes your mail server.`,
+    t`${returnDomain} has an SPF record: ${found[0]!.trim()}. See that it includes your mail server.`,
   )
 }
 
@@ -93,24 +95,24 @@ const dkimFinding = ({ idle, signing }: DomainFacts): Finding => {
       ? finding(
         "dkim",
         "unknown",
-        "This connection does not sign messages. Unless your mail server signs them, make a key in the console on the page " +
-          "of the connection, or with: parlance connection dkim make",
+        t`This connection does not sign messages. Unless your mail server signs them, make a key in the console on
+          the page of the connection, or with: parlance connection dkim make`,
       )
       : finding(
         "dkim",
         "missing",
-        `The key ${idle.selector} of ${idle.domain} does not sign yet. Publish its record, then let it sign.`,
+        t`The key ${idle.selector} of ${idle.domain} does not sign yet. Publish its record, then let it sign.`,
         idle.record,
       )
   }
   const { key, published } = signing
   if (published.status === "ok") {
-    const short = key.bits < 2048 ? ` The key has ${key.bits} bits; receivers recommend 2,048.` : ""
-    return finding("dkim", "ok", `Messages are signed for ${key.domain}. ${published.detail}${short}`)
+    const short = key.bits < 2048 ? [t`The key has ${key.bits} bits; receivers recommend 2,048.`] : []
+    return finding("dkim", "ok", [t`Messages are signed for ${key.domain}.`, published.detail, ...short].join(" "))
   }
   const remedy = published.status === "unknown"
-    ? "See that the record below is published."
-    : "Until it is corrected, receivers treat the messages as unsigned. Publish this record."
+    ? t`See that the record below is published.`
+    : t`Until it is corrected, receivers treat the messages as unsigned. Publish this record.`
   return finding("dkim", published.status, `${published.detail} ${remedy}`, key.record)
 }
 
@@ -130,8 +132,8 @@ const dmarcFinding = (facts: DomainFacts): Finding => {
     const { domain, tags } = policy
     const action = tags.get("p")?.toLowerCase() ?? ""
     return ["none", "quarantine", "reject"].includes(action)
-      ? finding("dmarc", "ok", `${domain} has a DMARC policy: p=${action}.`)
-      : finding("dmarc", "wrong", `The DMARC record of ${domain} has no valid policy. Add p=none to begin with.`)
+      ? finding("dmarc", "ok", t`${domain} has a DMARC policy: p=${action}.`)
+      : finding("dmarc", "wrong", t`The DMARC record of ${domain} has no valid policy. Add p=none to begin with.`)
   }
   const failed = dmarc.find(({ answer }) => answer._tag === "unavailable")
   if (failed?.answer._tag === "unavailable") {
@@ -140,8 +142,8 @@ const dmarcFinding = (facts: DomainFacts): Finding => {
   return finding(
     "dmarc",
     "missing",
-    `No DMARC record was found for ${fromDomain}. Gmail and Yahoo ask bulk senders for one. The record below changes ` +
-      "nothing about delivery.",
+    t`No DMARC record was found for ${fromDomain}. Gmail and Yahoo ask bulk senders for one. The record below
+      changes nothing about delivery.`,
     { name: `_dmarc.${fromDomain}`, type: "TXT", value: "v=DMARC1; p=none" },
   )
 }
@@ -165,27 +167,27 @@ const alignmentFinding = (facts: DomainFacts): Finding => {
   const { fromDomain, returnDomain, signing } = facts
   const isSigned = signing !== undefined && isAligned(facts, signing.key.domain, "adkim")
   const isReturned = isAligned(facts, returnDomain, "aspf")
-  if (isSigned) return finding("alignment", "ok", `The signature is for ${signing.key.domain}, as DMARC wants it.`)
+  if (isSigned) return finding("alignment", "ok", t`The signature is for ${signing.key.domain}, as DMARC wants it.`)
   if (signing !== undefined) {
     return finding(
       "alignment",
       "wrong",
-      `The signature is for ${signing.key.domain} and the sender is at ${fromDomain}, so the signature does not count for ` +
-        `DMARC. Make a key for ${fromDomain}.`,
+      t`The signature is for ${signing.key.domain} and the sender is at ${fromDomain}, so the signature does not
+        count for DMARC. Make a key for ${fromDomain}.`,
     )
   }
   return isReturned
     ? finding(
       "alignment",
       "unknown",
-      `Without a signature, DMARC depends on SPF for the return path, which is at ${returnDomain}. Mail servers may ` +
-        "replace it by an address of their own. Look at the headers of the message that arrives.",
+      t`Without a signature, DMARC depends on SPF for the return path, which is at ${returnDomain}. Mail servers
+        may replace it by an address of their own. Look at the headers of the message that arrives.`,
     )
     : finding(
       "alignment",
       "wrong",
-      `The return path is at ${returnDomain} and the sender at ${fromDomain}, and no signature is for ${fromDomain}, so ` +
-        `DMARC fails. Make a key for ${fromDomain}.`,
+      t`The return path is at ${returnDomain} and the sender at ${fromDomain}, and no signature is for
+        ${fromDomain}, so DMARC fails. Make a key for ${fromDomain}.`,
     )
 }
 
@@ -224,23 +226,24 @@ const outlineOfMail = (bytes: Uint8Array): MailOutline => {
 
 const unsubscribeFinding = ({ headers }: MailOutline, isTransactional: boolean): Finding => {
   if (isTransactional) {
-    return finding("unsubscribe", "ok", "The message is transactional, so it needs no List-Unsubscribe header.")
+    return finding("unsubscribe", "ok", t`The message is transactional, so it needs no List-Unsubscribe header.`)
   }
   if (!headers.has("list-unsubscribe")) {
     return finding(
       "unsubscribe",
       "missing",
-      "The message has no List-Unsubscribe header, which Gmail and Yahoo want from bulk senders. Switch it on in the " +
-        "settings of the template (list_unsubscribe), or for all messages of this connection (unsubscribe.one_click).",
+      t`The message has no List-Unsubscribe header, which Gmail and Yahoo want from bulk senders. Switch it on in
+        the settings of the template (list_unsubscribe), or for all messages of this connection
+        (unsubscribe.one_click).`,
     )
   }
   return headers.has("list-unsubscribe-post")
-    ? finding("unsubscribe", "ok", "The message has a List-Unsubscribe header with one click.")
+    ? finding("unsubscribe", "ok", t`The message has a List-Unsubscribe header with one click.`)
     : finding(
       "unsubscribe",
       "missing",
-      "The message has a List-Unsubscribe header, but no List-Unsubscribe-Post, without which mail programs offer no one " +
-        "click. It needs a link that begins with https.",
+      t`The message has a List-Unsubscribe header, but no List-Unsubscribe-Post, without which mail programs
+        offer no one click. It needs a link that begins with https.`,
     )
 }
 
@@ -249,10 +252,11 @@ const contentFindings = ({ isTransactional, mail }: Facts): ReadonlyArray<Findin
   const outline = outlineOfMail(mail.bytes)
   return [
     unsubscribeFinding(outline, isTransactional),
-    outline.hasPlainText ? finding("plain-text", "ok", "The message has a plain-text part.") : finding(
+    outline.hasPlainText ? finding("plain-text", "ok", t`The message has a plain-text part.`) : finding(
       "plain-text",
       "missing",
-      "The plain-text part of the message is empty, as with images alone. Add text to the HTML, or a variable named text.",
+      t`The plain-text part of the message is empty, as with images alone. Add text to the HTML, or a variable
+        named text.`,
     ),
   ]
 }
@@ -272,9 +276,9 @@ export const recordFindings = (facts: DomainFacts): ReadonlyArray<Finding> => [
 export const findingsOf = (facts: Facts): ReadonlyArray<Finding> => [
   ...recordFindings(facts),
   ...contentFindings(facts),
-  facts.isEncrypted ? finding("encryption", "ok", "The connection to the mail server is encrypted.") : finding(
+  facts.isEncrypted ? finding("encryption", "ok", t`The connection to the mail server is encrypted.`) : finding(
     "encryption",
     "missing",
-    "The connection to the mail server is not encrypted. Set tls to starttls, or to tls, where the server can.",
+    t`The connection to the mail server is not encrypted. Set tls to starttls, or to tls, where the server can.`,
   ),
 ]

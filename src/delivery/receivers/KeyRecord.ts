@@ -1,3 +1,4 @@
+import { t } from "../../languages/Language.ts"
 import type { DnsRecord } from "../dkim/DkimKey.ts"
 import type { DnsAnswer } from "./DnsRecords.ts"
 
@@ -24,7 +25,7 @@ export const tagsOf = (text: string): ReadonlyMap<string, string> =>
 export const unavailableText = (
   name: string,
   { reason }: Extract<DnsAnswer, { readonly _tag: "unavailable" }>,
-): string => `${name} could not be looked up, because DNS is not available here (${reason}).`
+): string => t`${name} could not be looked up, because DNS is not available here (${reason}).`
 
 /** Compares the record of a key with the DNS answer for its name. */
 export const keyFindingOf = ({ name, value }: DnsRecord, answer: DnsAnswer): KeyRecordFinding => {
@@ -33,25 +34,25 @@ export const keyFindingOf = ({ name, value }: DnsRecord, answer: DnsAnswer): Key
   }
   const records = answer._tag === "none" ? [] : answer.texts.map(tagsOf).filter((tags) => tags.has("p"))
   if (records.length === 0) {
-    return { isPublished: false, status: "missing", detail: `There is no DKIM record at ${name}.` }
+    return { isPublished: false, status: "missing", detail: t`There is no DKIM record at ${name}.` }
   }
   if (records.length > 1) {
     return {
       isPublished: false,
       status: "wrong",
-      detail: `There are ${records.length} DKIM records at ${name}. Keep one.`,
+      detail: t`There are ${records.length} DKIM records at ${name}. Keep one.`,
     }
   }
   const published = records[0]!.get("p")
   if (published === "") {
-    return { isPublished: false, status: "wrong", detail: `The record at ${name} revokes the key: its p= is empty.` }
+    return { isPublished: false, status: "wrong", detail: t`The record at ${name} revokes the key: its p= is empty.` }
   }
   if (published !== tagsOf(value).get("p")) {
     return {
       isPublished: false,
       status: "wrong",
-      detail: `The record at ${name} has a different public key than this connection.`,
+      detail: t`The record at ${name} has a different public key than this connection.`,
     }
   }
-  return { isPublished: true, status: "ok", detail: `The record at ${name} holds the public key.` }
+  return { isPublished: true, status: "ok", detail: t`The record at ${name} holds the public key.` }
 }

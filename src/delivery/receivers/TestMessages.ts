@@ -16,6 +16,7 @@ import {
 } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { lockOrganization } from "../../organizations/Existing.ts"
+import { t } from "../../languages/Language.ts"
 import { suppressionFor } from "../../suppressions/Suppression.ts"
 import { reasonWords, SuppressionReason } from "../../domain/SuppressionReason.ts"
 import { renderedFormats } from "../../domain/Template.ts"
@@ -95,7 +96,7 @@ const resultOf = (result: SendResult, to: string): TestResult & { readonly messa
     case "accepted":
       return {
         ok: true,
-        detail: `The mail server accepted a test message to ${to}. Check whether it arrives, and in which folder.`,
+        detail: t`The mail server accepted a test message to ${to}. Check whether it arrives, and in which folder.`,
         messageId: result.messageId ?? null,
       }
     case "slow-down":
@@ -117,7 +118,7 @@ const notSent = (detail: string, mail?: Composed): Attempt => ({ result: { ok: f
 
 /** Composes and sends a message. Also returns the composed message if composition succeeded. */
 const attemptOf = (connection: Connection, message: Message): Effect.Effect<Attempt> => {
-  if (connection.compose === undefined) return Effect.succeed(notSent("The platform composes messages itself"))
+  if (connection.compose === undefined) return Effect.succeed(notSent(t`The platform composes messages itself`))
   return Effect.matchEffect(connection.compose(message), {
     onFailure: ({ reason }) => Effect.succeed(notSent(reason)),
     onSuccess: (mail) =>

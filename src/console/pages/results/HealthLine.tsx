@@ -31,7 +31,7 @@ const ByVariant = ({ check, names, variants }: HealthCheck & { readonly names: R
     <Table
       cards="tiles"
       caption={caption}
-      headings={[t`Variant`, ...headings, t`Share`]}
+      headings={[t`Variant`, ...headings, t`Ratio`]}
       rows={variants.map((one) => [
         <bdi key={one.copy_id}>{names.get(one.copy_id) ?? one.copy_id}</bdi>,
         count(one.count),
