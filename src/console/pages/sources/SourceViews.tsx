@@ -45,7 +45,7 @@ export const SourceUrl = ({ label, sourceId, url }: {
 )
 
 /** The age of the oldest waiting item, such as `12 min`; `none` below a second. */
-export const ago = (seconds: number): string => seconds < 1 ? "none" : duration(seconds)
+export const ago = (seconds: number): string => seconds < 1 ? t`none` : duration(seconds)
 
 /** Numbers with their names. */
 export const Stats = ({ stats }: {
