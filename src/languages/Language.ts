@@ -95,6 +95,17 @@ export const translated = (text: string): string => plain(currentLanguage().text
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
+/** A number or a percentage that was written in English, such as `7,619` or `2.4 %`, in the language of the running fiber. */
+const numberText = (value: string): string =>
+  value.replace(/^\d{1,3}(?:,\d{3})*(?:\.\d+)?(?=$| %$)/, (number) => {
+    const digits = number.split(".")[1]?.length ?? 0
+    return new Intl.NumberFormat(currentLanguage().locale, {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+    })
+      .format(Number(number.replaceAll(",", "")))
+  })
+
 /**
  * The translation of an English text that was stored, or computed for several readers. It is translated by the first of
  * `patterns` that fits, which `english` marks and `fill` filled. Default: `text`.
@@ -105,7 +116,9 @@ export const retold = (text: string, patterns: ReadonlyArray<string>): string =>
   for (const pattern of patterns) {
     const values = new RegExp(`^${pattern.split(/\{\d+\}/).map(escaped).join("(.*?)")}$`, "s").exec(text)?.slice(1)
     const places = [...pattern.matchAll(/\{(\d+)\}/g)].map(([, place]) => Number(place))
-    if (values !== undefined) return fill(translated(pattern), places.map((_, place) => values[places.indexOf(place)]!))
+    if (values !== undefined) {
+      return fill(translated(pattern), places.map((_, place) => numberText(values[places.indexOf(place)]!)))
+    }
   }
   return text
 }

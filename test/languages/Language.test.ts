@@ -101,6 +101,14 @@ describe("retold", () => {
       assert.strictEqual(yield* inTest(() => retold("It failed. Why?", patterns)), "It failed. Why?")
       assert.strictEqual(yield* inTest(() => retold("It failed.", patterns)), "It failed.")
     }))
+
+  it.effect("writes numbers and percentages of a stored text in the language of the page", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* inTest(() => retold("2.4 % of 17,619 failed.", patterns.slice(1))),
+        "Von 17\u00a0619 schlugen 2,4 % fehl.",
+      )
+    }))
 })
 
 describe("acceptedLanguage", () => {
