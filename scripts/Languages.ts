@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import type { PluralForms } from "../src/languages/Language.ts"
+import type { PluralForms } from "../src/languages/Texts.ts"
 import { type Message, messagesOf } from "./Messages.ts"
 
 // The catalogues of the console's languages, and the source that they belong to.
@@ -13,11 +13,11 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 /** The folder of the catalogues. */
 export const cataloguesFolder = `${root}src/languages`
 
-/** The messages of all sources, each once. */
-export const messagesOfSource = (): ReadonlyMap<string, Message> =>
+/** The messages of all sources whose path below `src` fits, each once. Default: all. */
+export const messagesOfSource = (within = /^/): ReadonlyMap<string, Message> =>
   new Map(
     readdirSync(`${root}src`, { recursive: true, encoding: "utf8" })
-      .filter((path) => /\.tsx?$/.test(path) && !path.includes("assets"))
+      .filter((path) => /\.tsx?$/.test(path) && !path.includes("assets") && within.test(path))
       .sort()
       .flatMap((path) => messagesOf(path, readFileSync(`${root}src/${path}`, "utf8")))
       .map((message) => [message.key, message]),

@@ -1,5 +1,5 @@
 import { parseSync } from "rolldown/utils"
-import { keyOf } from "../src/languages/Language.ts"
+import { keyOf } from "../src/languages/Texts.ts"
 
 // Which texts of the console have translations. Pure.
 

@@ -1,5 +1,8 @@
 // Bundles the scripts of the console: deno run -A scripts/writeScripts.ts
 import { rolldown } from "rolldown"
+import { type Language, languages } from "../src/languages/Language.ts"
+import type { PageTexts } from "../src/console/browser/language.ts"
+import { messagesOfSource } from "./Languages.ts"
 
 const root = new URL("..", import.meta.url).pathname
 const licensesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -42,6 +45,23 @@ export const bundleScript = async (name: string): Promise<string> => {
   return `/* ${head}${licenses.length > 0 ? "" : " "}*/\n${output[0].code}`
 }
 
+/** Languages whose texts the scripts do not have themselves. */
+export const translations = languages.slice(1)
+
+/** Returns the script that gives the other scripts their texts in a language. */
+export const textsScript = ({ locale, texts }: Language): string => {
+  const keys = [...messagesOfSource(/^console\/(?:blocks|browser|editor)\//).keys()]
+  const own = keys.flatMap((key) => {
+    const text = texts.get(key) ?? ""
+    return text === "" ? [] : [[key, text] as const]
+  })
+  const page: PageTexts = { locale, texts: Object.fromEntries(own) }
+  return `/* Made by scripts/writeScripts.ts. */\nglobalThis.parlanceTexts=${JSON.stringify(page)}\n`
+}
+
 if (import.meta.main) {
+  for (const language of translations) {
+    await Deno.writeTextFile(bundlePath(`texts.${language.tag}`), textsScript(language))
+  }
   for (const name of scriptNames) await Deno.writeTextFile(bundlePath(name), await bundleScript(name))
 }

@@ -3,6 +3,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { staticDocument } from "../api/http/StaticDocument.ts"
+import { languages } from "../languages/Language.ts"
 
 // The stylesheet, the scripts and the icon, read once, under names that hold a hash of their content: a browser keeps them for good.
 
@@ -30,6 +31,8 @@ const live = load("js", "live")
 const charts = load("js", "charts")
 const passkeys = load("js", "passkeys")
 const icon = load("svg", "icon")
+/** Texts of the scripts by language. English texts are in the scripts themselves. */
+const texts = new Map(languages.slice(1).map(({ tag }) => [tag, load("js", `texts.${tag}`)] as const))
 
 /** Where the stylesheet, the scripts and the icon are. */
 export const assets = {
@@ -45,10 +48,13 @@ export const assets = {
   icon: icon.path,
 }
 
+/** Where the texts of the scripts are in a language. Undefined for English. */
+export const textsPath = (tag: string): string | undefined => texts.get(tag)?.path
+
 /** Serves them, and leads browsers that ask for `/favicon.ico` to the icon. */
 export const layer = Layer.merge(
   HttpRouter.addAll(
-    [stylesheet, script, templates, editor, drafts, comments, live, charts, passkeys, icon].map(
+    [stylesheet, script, templates, editor, drafts, comments, live, charts, passkeys, icon, ...texts.values()].map(
       ({ path, text, type }) => {
         const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
         return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))

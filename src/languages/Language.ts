@@ -1,29 +1,25 @@
 import { Context, Effect, Fiber } from "effect"
 import german from "./de.json" with { type: "json" }
+import { fill, type Texts, textsIn } from "./Texts.ts"
+
+export { english, fill } from "./Texts.ts"
 
 // The languages of the console. Texts are written in English where they are shown, in the tag `t`. The catalogue of another
 // language, such as de.json, has the translation of each text under the English text. Texts of the API, of logs and of the
 // command line are English always, because the language is set for requests of the console only.
 
-/** Forms of a text for a count, named by the plural categories of CLDR: `one`, `few`, `many`, `other`. */
-export type PluralForms = Readonly<Record<string, string>>
-
 /** A language of the console. */
-export interface Language {
+export interface Language extends Texts {
   /** The tag of BCP 47, such as `de`. */
   readonly tag: string
   /** Its own name, such as `Deutsch`. */
   readonly name: string
-  /** The language and region of numbers and dates, such as `de-DE`. */
-  readonly locale: string
-  /** Translations by the English text. Values are `{0}`, `{1}` and so on, in any order. */
-  readonly texts: ReadonlyMap<string, string | PluralForms>
 }
 
 /** The language of the source: a text is its own translation. */
 const source: Language = { tag: "en", name: "English", locale: "en-GB", texts: new Map() }
 
-/** Every language of the console. To add one, add its file here. */
+/** Every language of the console, the source first. To add one, add its file here. */
 export const languages: ReadonlyArray<Language> = [
   source,
   { tag: "de", name: "Deutsch", locale: "de-DE", texts: new Map(Object.entries(german)) },
@@ -37,61 +33,21 @@ export const CurrentLanguage = Context.Reference<Language>("parlance/languages/C
 /** The language of the running fiber. */
 export const currentLanguage = (): Language => Fiber.getCurrent()?.getRef(CurrentLanguage) ?? source
 
-const keys = new WeakMap<TemplateStringsArray, string>()
-
-/** Lines of a long text in the source are one line, joined by a space. */
-const oneLine = (text: string): string => text.replace(/ *\n {2,}/g, " ")
-
-/** The text under which a catalogue has a message: `Sent {0} times`. */
-export const keyOf = (strings: ReadonlyArray<string>): string =>
-  strings.map(oneLine).reduce((key, text, index) => `${key}{${index - 1}}${text}`)
-
-const keyOfTag = (strings: TemplateStringsArray): string => {
-  const known = keys.get(strings)
-  if (known !== undefined) return known
-  const key = keyOf(strings)
-  keys.set(strings, key)
-  return key
-}
-
-const isPlain = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number"
-
-/**
- * The text with the value of each placeholder `{0}`, `{1}` and so on: one text, or a list for a page if a value is part of
- * one.
- */
-export function fill(text: string, values: ReadonlyArray<string | number>): string
-export function fill<V>(text: string, values: ReadonlyArray<V>): string | Array<string | V>
-export function fill(text: string, values: ReadonlyArray<unknown>): unknown {
-  const pieces = text.split(/\{(\d+)\}/).map((piece, index) => index % 2 === 0 ? piece : values[Number(piece)]!)
-  return pieces.every(isPlain) ? pieces.join("") : pieces.filter((piece) => piece !== "")
-}
-
-const plain = (translation: string | PluralForms | undefined, key: string): string => {
-  const text = typeof translation === "object" ? translation["other"] : translation
-  return text === undefined || text === "" ? key : text
-}
+const texts = textsIn(currentLanguage)
 
 /**
  * A text in the language of the running fiber: t`Sent ${times} times`. A text with elements between its words is a list of
  * pieces for a page. Lines of a long text are joined by a space. A text without a translation stays English.
  */
-export function t(strings: TemplateStringsArray, ...values: ReadonlyArray<string | number>): string
-export function t<const V extends ReadonlyArray<unknown>>(
-  strings: TemplateStringsArray,
-  ...values: V
-): string | Array<string | V[number]>
-export function t(strings: TemplateStringsArray, ...values: ReadonlyArray<unknown>): unknown {
-  const key = keyOfTag(strings)
-  const text = plain(currentLanguage().texts.get(key), key)
-  return values.length === 0 ? text : fill(text, values)
-}
-
-/** Marks the English text of a constant for the catalogues. `translated` translates it where it is shown. */
-export const english = <const T extends string>(text: T): T => text
+export const t = texts.t
 
 /** The translation of a text that `english` marks. Default: `text`. */
-export const translated = (text: string): string => plain(currentLanguage().texts.get(text), text)
+export const translated = texts.translated
+
+/**
+ * The form of a text for `count`: `one` for 1, otherwise `many`. Catalogues have the forms of their language under `many`.
+ */
+export const plural = texts.plural
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
@@ -121,24 +77,6 @@ export const retold = (text: string, patterns: ReadonlyArray<string>): string =>
     }
   }
   return text
-}
-
-const pluralRules = new Map<string, Intl.PluralRules>()
-
-const pluralOf = (locale: string, count: number): string => {
-  const known = pluralRules.get(locale) ?? new Intl.PluralRules(locale)
-  pluralRules.set(locale, known)
-  return known.select(count)
-}
-
-/**
- * The form of a text for `count`: `one` for 1, otherwise `many`. Catalogues have the forms of their language under `many`.
- */
-export const plural = (count: number, one: string, many: string): string => {
-  const { locale, texts } = currentLanguage()
-  const forms = texts.get(many)
-  if (forms === undefined || forms === "") return count === 1 ? one : many
-  return typeof forms === "string" ? forms : forms[pluralOf(locale, count)] ?? forms["other"] ?? many
 }
 
 /** The language with `tag`, such as `de`. Default: undefined. */

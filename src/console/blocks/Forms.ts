@@ -1,3 +1,4 @@
+import { english, t, translated } from "../browser/language.ts"
 import type { Block, BlockKind, Outline } from "./Outline.ts"
 import { valueOf } from "./Outline.ts"
 import { excerptOf, wordsOf } from "./RichText.ts"
@@ -13,8 +14,11 @@ export interface BlockField {
 
 const field = (label: string, attribute: string, type: BlockField["type"]): BlockField => ({ label, attribute, type })
 
-const spacing = [field("Space above", "padding-top", "pixels"), field("Space below", "padding-bottom", "pixels")]
-const align = field("Alignment", "align", "align")
+const spacing = [
+  field(english("Space above"), "padding-top", "pixels"),
+  field(english("Space below"), "padding-bottom", "pixels"),
+]
+const align = field(english("Align"), "align", "align")
 
 /** Fields that most people change, and fields of the look. */
 export const fieldsOf: {
@@ -27,47 +31,56 @@ export const fieldsOf: {
   text: {
     hasText: true,
     main: [],
-    look: [field("Text size", "font-size", "pixels"), field("Color", "color", "color"), align, ...spacing],
+    look: [
+      field(english("Text size"), "font-size", "pixels"),
+      field(english("Color"), "color", "color"),
+      align,
+      ...spacing,
+    ],
   },
   button: {
     hasText: true,
-    main: [field("Link", "href", "text")],
+    main: [field(english("Link"), "href", "text")],
     look: [
-      field("Background", "background-color", "color"),
-      field("Color of the text", "color", "color"),
+      field(english("Background"), "background-color", "color"),
+      field(english("Color of the text"), "color", "color"),
       align,
       ...spacing,
     ],
   },
   image: {
     main: [
-      field("Address of the image", "src", "image"),
-      field("Description", "alt", "text"),
-      field("Link", "href", "text"),
+      field(english("Address of the image"), "src", "image"),
+      field(english("Description"), "alt", "text"),
+      field(english("Link"), "href", "text"),
     ],
-    look: [field("Width", "width", "pixels"), align, ...spacing],
+    look: [field(english("Width"), "width", "pixels"), align, ...spacing],
   },
   divider: {
     main: [],
-    look: [field("Color", "border-color", "color"), field("Thickness", "border-width", "pixels"), ...spacing],
+    look: [
+      field(english("Color"), "border-color", "color"),
+      field(english("Thickness"), "border-width", "pixels"),
+      ...spacing,
+    ],
   },
-  spacer: { main: [field("Height", "height", "pixels")], look: [] },
-  section: { main: [], look: [field("Background", "background-color", "color"), ...spacing] },
-  column: { main: [], look: [field("Background", "background-color", "color"), ...spacing] },
+  spacer: { main: [field(english("Height"), "height", "pixels")], look: [] },
+  section: { main: [], look: [field(english("Background"), "background-color", "color"), ...spacing] },
+  column: { main: [], look: [field(english("Background"), "background-color", "color"), ...spacing] },
 }
 
 const names: { readonly [kind in BlockKind]: string } = {
-  section: "Section",
-  group: "Group of sections",
-  column: "Column",
-  text: "Text",
-  button: "Button",
-  image: "Image",
-  divider: "Divider",
-  spacer: "Space",
-  liquid: "Condition",
-  branch: "Condition",
-  code: "Code",
+  section: english("Section"),
+  group: english("Group of sections"),
+  column: english("Column"),
+  text: english("Text"),
+  button: english("Button"),
+  image: english("Image"),
+  divider: english("Divider"),
+  spacer: english("Empty space"),
+  liquid: english("Condition"),
+  branch: english("Condition"),
+  code: english("Code"),
 }
 
 /** Returns the name of a block, such as `Text`, and a phrase that tells it from others of its kind. */
@@ -87,10 +100,10 @@ export const titleOf = ({ source }: Outline, block: Block): { readonly name: str
     : ""
   return {
     name: kind === "text" && /<h[1-6][\s>]/i.test(source.slice(from, to))
-      ? "Heading"
+      ? t`Heading`
       : name === "mj-group"
-      ? "Columns"
-      : names[kind],
+      ? t`Columns`
+      : translated(names[kind]),
     excerpt: cut(kind === "image" ? excerptOf(words) : words),
   }
 }

@@ -1,4 +1,5 @@
 import { attribute, blanked, liquidParts, token } from "../../checker/MjmlTokens.ts"
+import { t } from "../browser/language.ts"
 import { closed } from "./Liquid.ts"
 
 // Texts of messages as a tree that the editor shows without code, and back. Pure.
@@ -113,16 +114,16 @@ export const wordsOf = (liquid: string): string => {
   const [, tag = "", rest = ""] = /^(\w+) ?(.*)$/.exec(inside) ?? []
   if (liquid.startsWith("{{")) return inside
   const words: Readonly<Record<string, string>> = {
-    if: `Only if ${rest}`,
-    unless: `Not if ${rest}`,
-    elsif: `otherwise, if ${rest}`,
-    else: "otherwise",
-    case: `Depending on ${rest}`,
-    when: `if ${rest}`,
-    for: `For each ${rest}`,
-    render: `Snippet ${rest}`,
+    if: t`Only if ${rest}`,
+    unless: t`Not if ${rest}`,
+    elsif: t`otherwise, if ${rest}`,
+    else: t`otherwise`,
+    case: t`Depending on ${rest}`,
+    when: t`if ${rest}`,
+    for: t`For each ${rest}`,
+    render: t`Snippet ${rest}`,
   }
-  return Object.hasOwn(words, tag) ? words[tag]!.trim() : tag.startsWith("end") ? `end of ${tag.slice(3)}` : inside
+  return Object.hasOwn(words, tag) ? words[tag]!.trim() : tag.startsWith("end") ? t`end of ${tag.slice(3)}` : inside
 }
 
 /** Returns the readable words of a text: without tags, with the texts for missing fields. */

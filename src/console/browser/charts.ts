@@ -3,6 +3,7 @@
 import uPlot from "uplot"
 import type { ChartData } from "../charts/ChartData.ts"
 import { all, need } from "./dom.ts"
+import { locale, t } from "./language.ts"
 
 const height = 240
 
@@ -31,10 +32,10 @@ const clear = (color: string, alpha: number) =>
   color.replace(/^rgb\((.*)\)$/, (_, parts: string) => `rgba(${parts}, ${alpha})`)
 
 const numbers = new Map<number, Intl.NumberFormat>()
-const formatOf = ({ format: { decimals, unit }, texts }: ChartData) => (value: number | null | undefined): string => {
-  if (value === null || value === undefined) return texts.noData
+const formatOf = ({ decimals, unit }: ChartData["format"]) => (value: number | null | undefined): string => {
+  if (value === null || value === undefined) return t`no data`
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
-  const known = numbers.get(decimals) ?? new Intl.NumberFormat(document.documentElement.lang, digits)
+  const known = numbers.get(decimals) ?? new Intl.NumberFormat(locale, digits)
   numbers.set(decimals, known)
   const text = known.format(unit === "percent" ? 100 * value : value).replace("-", "−")
   return unit === "percent" ? `${text}\u00a0%` : text
@@ -72,7 +73,7 @@ const optionsOf = (
 ): uPlot.Options => {
   const palettes = data.lines.map(({ series }) => paletteOf(figure, series))
   const plain = paletteOf(figure, 0)
-  const format = formatOf(data)
+  const format = formatOf(data.format)
   const axis = {
     stroke: plain.text,
     grid: { stroke: plain.grid, width: 1 },
@@ -156,7 +157,7 @@ const optionsOf = (
 
 /** Writes the values at one time below the chart. */
 const readout = (element: HTMLElement, data: ChartData) => {
-  const format = formatOf(data)
+  const format = formatOf(data.format)
   return (index: number | null | undefined) => {
     if (index === null || index === undefined) return
     const time = document.createElement("b")
@@ -177,12 +178,10 @@ const readout = (element: HTMLElement, data: ChartData) => {
       const who = document.createElement("bdi")
       who.textContent = name
       const value = values[index]
-      part.append(swatch, " ", who, ` ${format(value)}`)
-      if (value !== null && low?.[index] != null) {
-        part.append(
-          ` (${data.texts.interval.replace("{0}", format(low[index])).replace("{1}", format(high?.[index]))})`,
-        )
-      }
+      const range = value === null || low?.[index] == null
+        ? ""
+        : ` ${t`(${format(low[index])} to ${format(high?.[index])})`}`
+      part.append(swatch, " ", who, ` ${format(value)}${range}`)
       return part
     })
     const [from, to] = [data.times[index - 1] ?? -Infinity, data.times[index]!]
@@ -203,6 +202,7 @@ const draw = (figure: HTMLElement) => {
   shown.tabIndex = 0
   shown.setAttribute("role", "group")
   const title = figure.querySelector("h2")?.textContent ?? ""
+  shown.setAttribute("aria-label", t`${title}: chart. Left and right arrow keys read the values`)
   const values = document.createElement("p")
   values.className = "chart-values small"
   values.setAttribute("aria-live", "polite")
@@ -214,7 +214,6 @@ const draw = (figure: HTMLElement) => {
     text = source()
     if (text === undefined) return
     const data: ChartData = JSON.parse(text)
-    shown.setAttribute("aria-label", data.texts.label.replace("{0}", title))
     const last = data.times.length - 1
     const index = drawing?.plot.cursor.idx
     drawing?.plot.destroy()

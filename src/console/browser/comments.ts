@@ -1,5 +1,6 @@
 // Completes the names of members after an @. Everything works without this: names can be typed.
 import { all, around, need } from "./dom.ts"
+import { counted } from "./language.ts"
 
 const most = 8
 
@@ -51,9 +52,11 @@ for (const box of all(document, "[data-mentions]")) {
     for (const option of options) option.hidden = !shown.includes(option)
     if (shown.length === 0) return close()
     list.hidden = false
-    status.textContent = `${shown.length} ${
-      shown.length === 1 ? "member" : "members"
-    }. Arrow keys choose, Enter inserts.`
+    status.textContent = counted(
+      shown.length,
+      "member. Arrow keys choose, Enter inserts.",
+      "members. Arrow keys choose, Enter inserts.",
+    )
     choose(0)
   }
 

@@ -1,5 +1,6 @@
 // Everything works without this; it only spares a few steps.
 import { all, around, need } from "./dom.ts"
+import { counted, t } from "./language.ts"
 
 /** The text that a button copies. */
 const textOf = (source: HTMLElement) => source instanceof HTMLInputElement ? source.value : source.textContent ?? ""
@@ -14,7 +15,7 @@ for (const button of all(document, "[data-copy]")) {
   button.hidden = false
   button.addEventListener("click", async () => {
     await clipboard.writeText(textOf(source))
-    if (status !== null) status.textContent = "Copied"
+    if (status !== null) status.textContent = t`Copied`
   })
 }
 
@@ -115,8 +116,12 @@ if (bar !== null && typeof bar.showModal === "function") {
     counter.textContent = words.length === 0
       ? ""
       : found.length === 0
-      ? "No page or action matches. Enter searches templates and people."
-      : `${found.length} ${found.length === 1 ? "page or action" : "pages and actions"}. Enter opens the first one.`
+      ? t`No page or action matches. Enter searches templates and people.`
+      : counted(
+        found.length,
+        "page or action. Enter opens the first one.",
+        "pages and actions. Enter opens the first one.",
+      )
   }
   const open = () => {
     if (bar.open) return

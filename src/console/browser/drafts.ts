@@ -2,6 +2,7 @@
 // this, the button "Save as draft" does so.
 
 import { all, controlOf, need } from "./dom.ts"
+import { t } from "./language.ts"
 
 const form = document.querySelector<HTMLFormElement>("form[data-autosave]")
 if (form !== null) {
@@ -56,25 +57,25 @@ if (form !== null) {
   const renew = async () => {
     const answer = await fetch("/console/api/session")
     if (answer.status === 401) {
-      say("Draft not saved")
-      return warn("Your session has ended. Your text is kept in this page.", {
+      say(t`Draft not saved`)
+      return warn(t`Your session has ended. Your text is kept in this page.`, {
         href: "/console/sign-in?next=%2Fconsole%2Fsigned-in",
-        label: "Sign in in a new tab",
+        label: t`Sign in in a new tab`,
       })
     }
     const session: { readonly account: { readonly email: string }; readonly csrf_token: string } = await answer.json()
     if (session.account.email !== account.value) {
-      say("Draft not saved")
+      say(t`Draft not saved`)
       return warn(
-        `${session.account.email} is signed in now, and this text was written as ${account.value}. Sign in ` +
-          "as that account to store it.",
+        t`${session.account.email} is signed in now, and this text was written as ${account.value}. Sign in
+          as that account to store it.`,
       )
     }
     // Refused with a token of this session: the role has changed.
     if (isRenewed) {
       isStopped = true
-      say("Draft not saved")
-      return warn("You are not allowed to store drafts here any more.")
+      say(t`Draft not saved`)
+      return warn(t`You are not allowed to store drafts here any more.`)
     }
     isRenewed = true
     for (const input of all<HTMLInputElement>(document, "input[name=_csrf]")) input.value = session.csrf_token
@@ -92,10 +93,10 @@ if (form !== null) {
     }
     if (answer.status === 409) {
       isStopped = true
-      say("Draft not saved")
-      return warn("Another window has stored a newer draft of yours. This window stores no drafts any more.", {
+      say(t`Draft not saved`)
+      return warn(t`Another window has stored a newer draft of yours. This window stores no drafts any more.`, {
         href: location.pathname,
-        label: "Open that draft",
+        label: t`Open that draft`,
       })
     }
     const type = answer.headers.get("content-type") ?? ""
@@ -103,13 +104,13 @@ if (form !== null) {
     const { is_overtaken: isOvertaken, saved_at: savedAt, text } = await answer.json()
     if (!answer.ok) {
       isStopped = true
-      say("Draft not saved")
+      say(t`Draft not saved`)
       return warn(text)
     }
     isRenewed = false
     controlOf(form, "draft").value = savedAt
     say(text)
-    if (isOvertaken) warn("Somebody else has saved this variant meanwhile. Saving it shows both texts.")
+    if (isOvertaken) warn(t`Somebody else has saved this variant meanwhile. Saving it shows both texts.`)
     else warn()
   }
 
@@ -119,7 +120,7 @@ if (form !== null) {
     isDirty = false
     sending = send().catch(() => {
       isDirty = true
-      say("Draft not saved. Trying again.")
+      say(t`Draft not saved. Trying again.`)
       plan(retryAfter)
     }).finally(() => {
       sending = undefined

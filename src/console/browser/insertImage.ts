@@ -2,6 +2,7 @@
 // link leads to the page of the images.
 
 import { all, around, controlOf } from "./dom.ts"
+import { t } from "./language.ts"
 
 /** A text for the cursor of a text area. */
 export interface InsertedText {
@@ -43,7 +44,7 @@ export const openChoice = (href: string, label: string, selector: string, choose
       const note = document.createElement("p")
       note.className = "note bad"
       note.textContent = page.querySelector("main .card p")?.textContent ??
-        "This cannot be shown. Close this window, and try again."
+        t`This cannot be shown. Close this window, and try again.`
       return void dialog.prepend(note)
     }
     dialog.replaceChildren(document.importNode(part instanceof HTMLTemplateElement ? part.content : part, true))
@@ -68,7 +69,7 @@ export const openChoice = (href: string, label: string, selector: string, choose
 
 /** Opens the images of the page at `href`, and calls `choose` with the HTML and the MJML of the chosen one. */
 export const openImages = (href: string, choose: (tags: { readonly html: string; readonly mjml: string }) => void) =>
-  openChoice(href, "Images", "[data-images]", ({ html = "", mjml = "" }) => choose({ html, mjml }))
+  openChoice(href, t`Images`, "[data-images]", ({ html = "", mjml = "" }) => choose({ html, mjml }))
 
 /** Makes the links of the editor open the dialog. */
 export const offerImages = (form: HTMLFormElement) =>

@@ -1,5 +1,6 @@
 // Renews the elements with `data-live` every few seconds while the page is visible. All pages work without this script.
 import { all } from "./dom.ts"
+import { t } from "./language.ts"
 
 const everyMillis = 5000
 const lastPatience = 60_000
@@ -55,8 +56,8 @@ if (button !== null && state !== null) {
   }
 
   const show = () => {
-    button.textContent = on ? "Pause" : "Update live"
-    say(on ? "Live" : "Paused")
+    button.textContent = on ? t`Pause` : t`Update live`
+    say(on ? t`Live` : t`Paused`)
   }
 
   const look = async () => {
@@ -69,10 +70,10 @@ if (button !== null && state !== null) {
       if (!on) return
       renew(text)
       wait = everyMillis
-      say("Live")
+      say(t`Live`)
     } catch {
       wait = Math.min(lastPatience, wait * 2)
-      say(`No answer, trying again in ${wait / 1000} s`)
+      say(t`No answer, trying again in ${wait / 1000} s`)
     }
     plan()
   }

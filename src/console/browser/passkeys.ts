@@ -1,5 +1,6 @@
 // Creates and uses passkeys. Without this script, or in a browser without passkeys, their buttons stay hidden.
 import { all, controlOf, need } from "./dom.ts"
+import { t } from "./language.ts"
 
 /** Whether the browser has passkeys and reads options as the service sends them. */
 const isSupported = typeof PublicKeyCredential === "function" &&
@@ -25,9 +26,9 @@ const credentialFor = async (form: HTMLFormElement, options: string | undefined)
     : navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(JSON.parse(options)) })
 
 const words: Readonly<Record<string, string>> = {
-  InvalidStateError: "This device has a passkey of your account already.",
-  NotAllowedError: "The browser ended the request, or you cancelled it. Try again.",
-  SecurityError: "The browser uses passkeys only at the console's own address.",
+  InvalidStateError: t`This device has a passkey of your account already.`,
+  NotAllowedError: t`The browser ended the request, or you cancelled it. Try again.`,
+  SecurityError: t`The browser uses passkeys only at the console's own address.`,
 }
 
 for (const part of all(document, "[data-passkeys]")) part.hidden = isSupported === (part.dataset["passkeys"] === "off")
@@ -36,7 +37,7 @@ for (const form of isSupported ? all<HTMLFormElement>(document, "[data-passkeys]
   const button = form.querySelector<HTMLButtonElement>("button[type=button]")
   button?.addEventListener("click", async () => {
     const status = need(form, "[role=status]")
-    status.textContent = "Your browser asks for the passkey …"
+    status.textContent = t`Your browser asks for the passkey …`
     button.disabled = true
     try {
       const credential = await credentialFor(form, button.dataset["options"])

@@ -4,6 +4,7 @@
 import { textOf, valueAt, valueOf, withValue } from "../pages/templates/SampleValues.ts"
 import { all, controlOf, controlsOf, need } from "./dom.ts"
 import { offerImages } from "./insertImage.ts"
+import { t } from "./language.ts"
 
 /** A fault or warning of the preview at a field. */
 interface Finding {
@@ -61,9 +62,11 @@ if (form !== null) {
       }))
     }
     const warnings = faults.filter(({ isWarning }) => isWarning).length
-    const counts = [["To correct", faults.length - warnings], ["To check", warnings]] as const
-    status.textContent = counts
-      .flatMap(([word, count]) => count === 0 ? [] : [`${word}: ${count}`]).join(". ")
+    const wrong = faults.length - warnings
+    status.textContent = [
+      ...(wrong === 0 ? [] : [t`To correct: ${wrong}`]),
+      ...(warnings === 0 ? [] : [t`To check: ${warnings}`]),
+    ].join(". ")
   }
 
   /** Shows the warning about content that cannot be sent, as the preview has it. */
@@ -220,7 +223,7 @@ for (const input of all<HTMLInputElement>(document, "input[type=file][data-into]
     input.setCustomValidity(
       at < 0
         ? ""
-        : `Line ${
+        : t`Line ${
           text.slice(0, at).split("\n").length
         } of ${file.name} is not UTF-8. Save the file as UTF-8, then choose it again.`,
     )

@@ -1,5 +1,3 @@
-import { english, t, translated } from "../../languages/Language.ts"
-
 // The data of a chart as the script in a browser reads them.
 
 /** How a chart writes its values: shares as percent, or numbers, with so many decimals. */
@@ -22,8 +20,6 @@ export interface ChartData {
   /** Text of each time. */
   readonly labels: ReadonlyArray<string>
   readonly format: ChartFormat
-  /** Texts of the script: no value, an interval from `{0}` to `{1}`, and the label of the chart `{0}`. */
-  readonly texts: { readonly noData: string; readonly interval: string; readonly label: string }
   /** Ends of the axis of values. */
   readonly range: readonly [number, number]
   /** The second from which outcomes are incomplete. Null if all are complete. */
@@ -61,11 +57,6 @@ export const chartData = ({ format, formatTime, incompleteFrom, lines, marked = 
       times: times.map((time) => Math.round(time / 1000)),
       labels: times.map(formatTime),
       format,
-      texts: {
-        noData: t`no data`,
-        interval: translated(english("{0} to {1}")),
-        label: translated(english("{0}: chart. Left and right arrow keys read the values")),
-      },
       range,
       incompleteFrom: incompleteFrom === undefined ? null : Math.round(incompleteFrom / 1000),
       stacked,

@@ -22,6 +22,7 @@ import { type Block, blockAt, type Outline, outlineOf } from "../blocks/Outline.
 import { attributeOf, plainOf, richOf, sourceOf } from "../blocks/RichText.ts"
 import { all, around, make } from "../browser/dom.ts"
 import { openChoice, openImages } from "../browser/insertImage.ts"
+import { english, t, translated } from "../browser/language.ts"
 import type { ChosenBlocks } from "./previewBlocks.ts"
 import { richField, valueIn } from "./richField.ts"
 
@@ -43,14 +44,14 @@ interface BlocksPlace {
 type Path = ReadonlyArray<number>
 
 const addedNames: { readonly [kind in AddedKind]: string } = {
-  heading: "Heading",
-  text: "Text",
-  button: "Button",
-  image: "Image",
-  divider: "Divider",
-  spacer: "Space",
-  section: "Section",
-  columns: "Two columns",
+  heading: english("Heading"),
+  text: english("Text"),
+  button: english("Button"),
+  image: english("Image"),
+  divider: english("Divider"),
+  spacer: english("Empty space"),
+  section: english("Section"),
+  columns: english("Two columns"),
 }
 
 /** The blocks of one variable. */
@@ -202,7 +203,8 @@ class Blocks {
     const [open] = all<HTMLDetailsElement>(this.panel, "details.block[open]").map(({ dataset }) => pathIn(dataset))
     if (outline === undefined) {
       const text =
-        "This MJML cannot be shown as blocks. Its tags are not closed, or Liquid opens in one block and closes in another."
+        t`This MJML cannot be shown as blocks. Its tags are not closed, or Liquid opens in one block and closes in
+          another.`
       return this.panel.replaceChildren(make("p", { class: "hint" }, text))
     }
     const tool = (word: string, run: () => void) => {
@@ -215,8 +217,8 @@ class Blocks {
       make(
         "div",
         { class: "block-tools" },
-        tool("Undo", () => this.#history(true)),
-        tool("Redo", () => this.#history(false)),
+        tool(t`Undo`, () => this.#history(true)),
+        tool(t`Redo`, () => this.#history(false)),
       ),
       this.#rows(outline, outline.body, []),
       ...(outline.body.children.length === 0 ? [this.#adding(sectionKinds, [])] : []),
@@ -293,10 +295,10 @@ class Blocks {
       make(
         "div",
         { class: "buttons" },
-        action("up", "Move up", (outline, at) => move(outline, at, -1)),
-        action("down", "Move down", (outline, at) => move(outline, at, 1)),
-        action("duplicate", "Duplicate", duplicate),
-        action("remove", "Remove", remove),
+        action("up", t`Move up`, (outline, at) => move(outline, at, -1)),
+        action("down", t`Move down`, (outline, at) => move(outline, at, 1)),
+        action("duplicate", t`Duplicate`, duplicate),
+        action("remove", t`Remove`, remove),
         ...(this.#place.snippets === "" || block.kind === "branch" ? [] : [this.#saving(path)]),
       ),
       ...this.#form(outline, block, path),
@@ -313,7 +315,7 @@ class Blocks {
 
   /** The button that opens the form of a new snippet with the HTML of a block. */
   #saving(path: Path): HTMLElement {
-    const button = make("button", { type: "button", class: "button compact" }, "Save as snippet")
+    const button = make("button", { type: "button", class: "button compact" }, t`Save as snippet`)
     button.addEventListener("click", () => {
       const now = this.#now(path)
       const text = now && alone(now.outline, now.block.from)
@@ -341,18 +343,18 @@ class Blocks {
 
   #adding(kinds: ReadonlyArray<AddedKind>, path: Path): HTMLElement {
     const buttons = kinds.map((kind) => {
-      const button = make("button", { type: "button", class: "button compact" }, addedNames[kind])
+      const button = make("button", { type: "button", class: "button compact" }, translated(addedNames[kind]))
       button.addEventListener("click", () => {
         const now = this.#now(path)
         if (now !== undefined) this.#act(add(now.outline, now.block.from, kind), "")
       })
       return button
     })
-    const snippet = make("button", { type: "button", class: "button compact" }, "Snippet")
+    const snippet = make("button", { type: "button", class: "button compact" }, t`Snippet`)
     snippet.addEventListener(
       "click",
       () =>
-        openChoice(this.#place.snippets, "Snippets", "[data-snippets]", ({ tag = "" }) => {
+        openChoice(this.#place.snippets, t`Snippets`, "[data-snippets]", ({ tag = "" }) => {
           const now = this.#now(path)
           const edit = now && addSnippet(now.outline, now.block.from, tag, kinds === sectionKinds)
           if (now !== undefined) this.#act(edit, "")
@@ -361,7 +363,7 @@ class Blocks {
     return make(
       "div",
       { class: "block-add" },
-      make("span", { class: "small muted" }, "Add below"),
+      make("span", { class: "small muted" }, t`Add below`),
       ...buttons,
       ...(this.#place.snippets === "" ? [] : [snippet]),
     )
@@ -370,7 +372,9 @@ class Blocks {
   #form(outline: Outline, block: Block, path: Path): ReadonlyArray<HTMLElement> {
     const form = fieldsOf[block.kind]
     if (form === undefined) {
-      const hint = block.kind === "liquid" ? "Move, duplicate or remove it with its blocks." : "Change it in the code."
+      const hint = block.kind === "liquid"
+        ? t`Move, duplicate or remove it with its blocks.`
+        : t`Change it in the code.`
       return [make("p", { class: "hint" }, hint)]
     }
     const input = (one: BlockField) => this.#input(outline, block, path, one)
@@ -381,7 +385,7 @@ class Blocks {
         make(
           "details",
           { class: "block-look", open: form.main.length === 0 && !form.hasText },
-          make("summary", {}, "Look and spacing"),
+          make("summary", {}, t`Look and spacing`),
           make("div", { class: "look-fields" }, ...form.look.map(input)),
         ),
       ]),
@@ -404,7 +408,7 @@ class Blocks {
       return make("label", {}, "HTML", area)
     }
     const change = (nodes: Parameters<typeof sourceOf>[0]) => set(sourceOf(nodes))
-    return this.#keyed(richField({ label: "Text", nodes, isPlain: false, list: this.#list, change }), `${path}/text`)
+    return this.#keyed(richField({ label: t`Text`, nodes, isPlain: false, list: this.#list, change }), `${path}/text`)
   }
 
   #keyed(field: HTMLElement, key: string): HTMLElement {
@@ -412,7 +416,8 @@ class Blocks {
     return field
   }
 
-  #input(outline: Outline, block: Block, path: Path, { attribute, label, type }: BlockField): HTMLElement {
+  #input(outline: Outline, block: Block, path: Path, { attribute, label: source, type }: BlockField): HTMLElement {
+    const label = translated(source)
     const key = `${path}/${attribute}`
     const set = (value: string, name = attribute) => {
       const now = this.#now(path)
@@ -426,8 +431,8 @@ class Blocks {
       return make("label", {}, label, control)
     }
     if (type === "align") {
-      const inherited = own === "" && shown !== "" ? `default (${shown})` : "default"
-      const options = [["", inherited], ["left", "left"], ["center", "center"], ["right", "right"]] as const
+      const inherited = own === "" && shown !== "" ? t`default (${shown})` : t`default`
+      const options = [["", inherited], ["left", t`left`], ["center", t`center`], ["right", t`right`]] as const
       const select = make(
         "select",
         {},
@@ -456,7 +461,7 @@ class Blocks {
       key,
     )
     if (type !== "image") return field
-    const choose = make("button", { type: "button", class: "button compact" }, "Choose an image")
+    const choose = make("button", { type: "button", class: "button compact" }, t`Choose an image`)
     choose.addEventListener("click", () =>
       openImages(this.#place.images, ({ mjml }) => {
         set(valueIn(attributeOf(mjml, "width")), "width")
@@ -474,8 +479,8 @@ export const mountBlocks = (place: BlocksPlace): ChosenBlocks & { readonly offer
   const { area, label, view } = place
   const blocks = new Blocks(place)
   const button = (word: string) => make("button", { type: "button" }, word)
-  const [visual, code] = [button("Blocks"), button("Code")]
-  const choice = make("div", { class: "segments", role: "group", "aria-label": `View of ${label}` }, visual, code)
+  const [visual, code] = [button(t`Blocks`), button(t`Code`)]
+  const choice = make("div", { class: "segments", role: "group", "aria-label": t`View of ${label}` }, visual, code)
   const show = (isVisual: boolean) => {
     visual.ariaPressed = String(isVisual)
     code.ariaPressed = String(!isVisual)

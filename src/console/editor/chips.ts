@@ -7,6 +7,7 @@ import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemir
 import type { Span } from "../../checker/MjmlTokens.ts"
 import { finishedLiquid } from "../blocks/Liquid.ts"
 import { make, need } from "../browser/dom.ts"
+import { t } from "../browser/language.ts"
 import { chipOf, liquidInputs, toolOf } from "./richField.ts"
 
 /** Liquid that is shown as a chip. */
@@ -84,7 +85,7 @@ export class Chips {
     this.tools = make(
       "div",
       { class: "rich-tools text-tools" },
-      toolOf("Insert field", () => this.#insert()),
+      toolOf(t`Insert field`, () => this.#insert()),
       this.#list,
     )
     const open = (chip: HTMLElement) => {
@@ -147,11 +148,11 @@ export class Chips {
     const liquid = view.state.sliceDoc(...open)
     this.inspector.replaceChildren(
       ...liquidInputs(liquid, this.#list.id, (value) => this.#set(value)),
-      toolOf("Edit as code", () => {
+      toolOf(t`Edit as code`, () => {
         view.dispatch({ selection: { anchor: this.#open[1] - 2 } })
         view.focus()
       }),
-      toolOf("Remove", () => {
+      toolOf(t`Remove`, () => {
         this.#set("")
         view.focus()
       }),

@@ -14,6 +14,7 @@ import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } f
 import { classHighlighter } from "@lezer/highlight"
 import { all, controlOf, need } from "../browser/dom.ts"
 import type { InsertedText } from "../browser/insertImage.ts"
+import { english, translated } from "../browser/language.ts"
 import { mountBlocks } from "./blocks.ts"
 import { Chips } from "./chips.ts"
 import { completeLiquid, fieldPaths, type SuggestedNames } from "./complete.ts"
@@ -48,6 +49,22 @@ const plainText = new LanguageSupport(StreamLanguage.define({
   },
 }))
 const htmlBase = html({ selfClosingTags: true })
+
+/** Words of the package's own panels. */
+const phrases = [
+  english("Find"),
+  english("Replace"),
+  english("next"),
+  english("previous"),
+  english("all"),
+  english("match case"),
+  english("regexp"),
+  english("by word"),
+  english("replace"),
+  english("replace all"),
+  english("close"),
+  english("Completions"),
+]
 
 /** The language of a format, with the completion of this service in place of the package's own lists. */
 const languageOf = (settings: Settings, chips: Chips, format: string) => {
@@ -101,6 +118,7 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
       doc: area.value,
       extensions: [
         EditorView.cspNonce.of(settings.nonce),
+        EditorState.phrases.of(Object.fromEntries(phrases.map((phrase) => [phrase, translated(phrase)]))),
         theme.of(EditorView.darkTheme.of(isDark())),
         language.of(languageOf(settings, chips, select.value)),
         attributes.of(attributesFor([])),

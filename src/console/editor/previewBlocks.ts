@@ -2,6 +2,7 @@
 // script measures the elements of the message in them, and puts boxes over them.
 import { markedOffset } from "../../rendering/BlockMarks.ts"
 import { all, around, make } from "../browser/dom.ts"
+import { t } from "../browser/language.ts"
 
 /** The blocks of a variable, by paths such as `0.1.2`. */
 export interface ChosenBlocks {
@@ -70,7 +71,7 @@ export const showPreviewBlocks = (
       ...measured(inner).flatMap(({ offset, rect }) => {
         const path = blocks!.pathAt(offset)
         if (path === undefined) return []
-        const box = make("div", { "data-path": path, title: "Edit this block" })
+        const box = make("div", { "data-path": path, title: t`Edit this block` })
         const sides = { left: rect.left + x, top: rect.top + y, width: rect.width, height: rect.height }
         for (const [side, value] of Object.entries(sides)) box.style.setProperty(side, `${value * scale}px`)
         return [box]

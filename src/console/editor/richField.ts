@@ -1,5 +1,6 @@
 // A text of a block, shown without tags: fields of people are chips, and a toolbar makes words bold, italic or links.
 import { all, around, make } from "../browser/dom.ts"
+import { t } from "../browser/language.ts"
 import {
   attributeOf,
   fieldOf,
@@ -134,8 +135,8 @@ export const liquidInputs = (
     set(liquidOf(next))
   }
   return [
-    inputOf("Field", field.path, part("path"), { list }),
-    inputOf("Text if it is missing", field.fallback, part("fallback")),
+    inputOf(t`Field`, field.path, part("path"), { list }),
+    inputOf(t`Text if it is missing`, field.fallback, part("fallback")),
   ]
 }
 
@@ -146,7 +147,7 @@ const inspect = (
   changed: () => void,
 ): ReadonlyArray<HTMLElement> => {
   const { liquid } = target.dataset
-  const remove = toolOf("Remove", () => {
+  const remove = toolOf(t`Remove`, () => {
     if (liquid === undefined) target.replaceWith(...target.childNodes)
     else target.remove()
     changed()
@@ -158,7 +159,7 @@ const inspect = (
       else target.dataset["tag"] = withAttribute(target.dataset["tag"], "href", value)
       changed()
     }
-    return [inputOf("Link to", href, set), remove]
+    return [inputOf(t`Link to`, href, set), remove]
   }
   const set = (value: string) => {
     target.dataset["liquid"] = target.title = value
@@ -260,11 +261,11 @@ export const richField = (options: RichFieldOptions): HTMLElement => {
         "span",
         { class: "rich-tools" },
         ...(isPlain ? [] : [
-          tool("B", "Bold", () => command("bold")),
-          tool("I", "Italic", () => command("italic")),
-          tool("Link", "Link the selected words", link),
+          tool(t`B`, t`Bold`, () => command("bold")),
+          tool(t`I`, t`Italic`, () => command("italic")),
+          tool(t`Link`, t`Link the selected words`, link),
         ]),
-        tool("Field", "Insert a field of the person", insertField),
+        tool(t`Field`, t`Insert a field of the person`, insertField),
       ),
     ),
     box,

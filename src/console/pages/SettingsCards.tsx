@@ -9,7 +9,7 @@ import { type InputField, inputFields, type ShownForm } from "../components/Inpu
 import { Time } from "../components/Time.tsx"
 import { shareOf } from "../FieldShare.ts"
 import { ifSent, list, orNull } from "../FormReaders.ts"
-import { percent } from "../Format.ts"
+import { counted, percent } from "../Format.ts"
 import { type Visit } from "../Routes.tsx"
 import { dayNames, holdoutWords, trackingWords } from "./templates/Words.ts"
 
@@ -355,7 +355,7 @@ export const About = ({ mayChange, org, visit }: {
           [t`Conversion events`, org.conversion_events.length === 0 ? "none" : org.conversion_events.join(", ")],
           [t`Currency of revenue`, org.currency ?? "any"],
           [t`Tracking`, trackingWords(org.tracking)],
-          [t`Latest send time`, <>{t`${org.delay_horizon_hours} hours`}</>],
+          [t`Latest send time`, counted(org.delay_horizon_hours, "hour")],
           [t`Quiet hours`, quietText(org)],
           [t`Allowed sending days`, daysText(org)],
           [t`Suppression list`, org.suppression ? "on" : "off"],
@@ -364,8 +364,8 @@ export const About = ({ mayChange, org, visit }: {
             t`Groups whose opt-outs count for all e-mail`,
             org.group_opt_outs.length === 0 ? "none" : org.group_opt_outs.join(", "),
           ],
-          [t`Sends and events kept for`, <>{t`${org.retention_days} days`}</>],
-          [t`Webhook payloads kept for`, <>{t`${org.inbox_retention_days} days`}</>],
+          [t`Sends and events kept for`, counted(org.retention_days, "day")],
+          [t`Webhook payloads kept for`, counted(org.inbox_retention_days, "day")],
         ] as const),
         [t`Created`, <Time at={org.created_at} zone={org.time_zone} />],
         [t`Your role`, <Badge kind="accent">{visit.role}</Badge>],

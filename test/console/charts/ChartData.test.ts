@@ -15,11 +15,6 @@ describe("the data of interactive charts", () => {
       times: [1, 2],
       labels: ["at 1000", "at 2000"],
       format: { unit: "percent", decimals: 1 },
-      texts: {
-        noData: "no data",
-        interval: "{0} to {1}",
-        label: "{0}: chart. Left and right arrow keys read the values",
-      },
       range: [0, 1],
       incompleteFrom: 2,
       stacked: false,

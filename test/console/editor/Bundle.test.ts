@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { describe, it } from "vitest"
 import { bundleMjml, mjmlBundle } from "../../../scripts/writeMjml.ts"
-import { bundlePath, bundleScript, scriptNames } from "../../../scripts/writeScripts.ts"
+import { bundlePath, bundleScript, scriptNames, textsScript, translations } from "../../../scripts/writeScripts.ts"
 
 describe("MJML of the checking process", () => {
   it("equals the bundle of the pinned packages", async () => {
@@ -14,5 +14,10 @@ describe("the scripts of the console", () => {
   it.each(scriptNames)("%s equals the bundle of its sources and the pinned packages", async (name) => {
     const made = await bundleScript(name)
     assert.isTrue(made === readFileSync(bundlePath(name), "utf8"), "run deno run -A scripts/writeScripts.ts")
+  })
+
+  it.each(translations)("have their texts in $name", (language) => {
+    const stored = readFileSync(bundlePath(`texts.${language.tag}`), "utf8")
+    assert.isTrue(textsScript(language) === stored, "run deno run -A scripts/writeScripts.ts")
   })
 })

@@ -12,7 +12,7 @@ export const TemplatesList = ({ base, templates }: {
     {templates.map(({ copy_ids, name, served, template_id }) => (
       <li>
         <a href={`${base}/templates/${encodeURIComponent(template_id)}`} target="_top" dir="auto">{name}</a>{" "}
-        <Badge kind={served ? "good" : "plain"}>{served ? t`live` : t`not served`}</Badge>{" "}
+        <Badge kind={served ? "good" : "plain"}>{served ? t`served` : t`not served`}</Badge>{" "}
         <span class="muted">{copy_ids.join(", ")}</span>
       </li>
     ))}

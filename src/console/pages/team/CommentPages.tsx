@@ -42,7 +42,7 @@ const template = ({ org, params }: Visit) =>
 const here = (visit: Visit) => `${templatePath(visit.org.slug, visit.params["template"] ?? "")}/comments`
 
 const filters: { readonly [which in CommentFilter]: string } = {
-  open: english("Open"),
+  open: english("Unresolved"),
   resolved: english("Resolved"),
   all: english("All"),
 }

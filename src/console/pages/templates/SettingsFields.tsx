@@ -44,10 +44,10 @@ export const settingsLabels = {
 
 const weights = ["click", "open", "conversion", "negative", "revenue", "revenue_cap"] as const
 const weightNames = {
-  click: english("Click"),
-  open: english("Open"),
-  conversion: english("Conversion"),
-  negative: english("Negative"),
+  click: english("Clicks"),
+  open: english("Opens"),
+  conversion: english("Conversions"),
+  negative: english("Negative signals"),
   revenue: english("Revenue"),
   revenue_cap: english("Revenue cap"),
 }

@@ -1,0 +1,2 @@
+/* Made by scripts/writeScripts.ts. */
+globalThis.parlanceTexts={"locale":"de-DE","texts":{}}
