@@ -158,7 +158,7 @@ describe.runIf(available)("The container image", () => {
         await docker.getImage(tag).remove({ force: true }).catch(() => {})
       }
     }
-  }, 240_000)
+  })
 
   it("contains no development dependencies and starts with the permissions that it needs", async () => {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
