@@ -23,7 +23,7 @@ const relocate = (code: string, from: string): string =>
     .replaceAll("import.meta_url", "import.meta.url")
 
 /** Writes the service and its workers as modules without types and comments, and the licences of their packages. */
-const bundleService = async (folder: string): Promise<void> => {
+export const bundleService = async (folder: string): Promise<void> => {
   const modules = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
   // As a file of its own, `hideAsyncResource.ts` can run before `effect`.
   const entries = ["main.ts", "runtime/hideAsyncResource.ts", ...modules.filter((name) => worker.test(name))]

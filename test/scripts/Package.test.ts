@@ -1,13 +1,24 @@
 import { assert, beforeAll, describe, it, onTestFinished } from "vitest"
 import { execFile, execFileSync, spawnSync } from "node:child_process"
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { promisify } from "node:util"
 import { parse } from "yaml"
 import { buildImage, packageInto } from "../../scripts/package.ts"
+import { bundleService } from "../../scripts/package/Service.ts"
 import { version } from "../../src/domain/Version.ts"
 import { python } from "../clients/python.ts"
 
@@ -126,6 +137,22 @@ describe("the artifacts of a release", () => {
     assert.include(copied, "src")
     run("ls", ["--", ...copied], context)
     run("test", ["-x", "deploy/image/parlance"], context)
+  })
+
+  it("include a bundle that reads only files of the image", async () => {
+    const bundle = join(folder, "bundle")
+    mkdirSync(bundle)
+    await bundleService(bundle)
+    const named = readdirSync(bundle).filter((name) => name.endsWith(".js")).flatMap((name) => {
+      const module = pathToFileURL(join(bundle, name))
+      const addresses = readFileSync(join(bundle, name), "utf8").matchAll(
+        /new URL\(`([^`$]*)[^`]*`,(?:new URL\(`([^`]*)`,import\.meta\.url\)\.href|import\.meta\.url)\)/g,
+      )
+      return [...addresses].map(([, path, from = ""]) => fileURLToPath(new URL(path!, new URL(from, module))))
+    })
+    assert.includeMembers(named.map((file) => basename(file)), ["check.process.js", "examples.json", "schema"])
+    // The image has no sources of modules.
+    assert.deepStrictEqual(named.filter((file) => !existsSync(file) || file.endsWith(".ts")), [])
   })
 
   it("include the image of both architectures where Docker has BuildKit", () => {
