@@ -46,6 +46,17 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
     const context = await tried.browser().newContext()
     const page = await signIn(context, people[0])
     await page.goto(url)
+    // A text that cannot be stored, and its correction.
+    await subject(page).evaluate((box) => {
+      const clipboardData = new DataTransfer()
+      clipboardData.setData("text/plain", "\0")
+      box.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }))
+    })
+    await page.locator("[data-draft-problem]").getByText("without NUL").waitFor()
+    const leavingRefused = page.waitForEvent("dialog")
+    const cancelling = page.getByRole("link", { name: "Cancel" }).click()
+    await (await leavingRefused).dismiss()
+    await cancelling
     await subject(page).fill("Your cart misses you")
     const asked = page.waitForEvent("dialog")
     const leaving = page.getByRole("link", { name: "Cancel" }).click()
@@ -54,6 +65,7 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
     await dialog.dismiss()
     await leaving
     await page.getByText(/^Draft saved/).waitFor()
+    assert.isFalse(await page.locator("[data-draft-problem]").isVisible())
     // It is stored now, so that nothing is asked.
     await page.getByRole("link", { name: "Cancel" }).click()
     await page.getByRole("link", { name: "Warm" }).first().waitFor()

@@ -103,7 +103,9 @@ if (form !== null) {
     if (!type.startsWith("application/json")) throw new Error(String(answer.status))
     const { is_overtaken: isOvertaken, saved_at: savedAt, text } = await answer.json()
     if (!answer.ok) {
-      isStopped = true
+      // The text can be corrected. Typing meanwhile was ignored by `save`.
+      if (isDirty) plan()
+      isDirty = true
       say(t`Draft not saved`)
       return warn(text)
     }
