@@ -91,19 +91,22 @@ export interface FieldChip {
   readonly fallback: string
 }
 
-const fieldPattern = /^\{\{-?\s*([\p{L}_][\p{L}\p{N}_.-]*)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?\}\}$/u
+// A text with escape sequences other than `\\` is no field, because one line of an input cannot show it.
+const fieldPattern =
+  /^\{\{-?\s*([\p{L}_][\p{L}\p{N}_.-]*)\s*(?:\|\s*default:\s*("(?:[^"\\]|\\\\)*"|'(?:[^'\\]|\\\\)*')\s*)?-?\}\}$/u
 
 /** Returns the field of an output such as `{{ first_name | default: "there" }}`. Undefined for other Liquid. */
 export const fieldOf = (liquid: string): FieldChip | undefined => {
   const [, path, quoted = '""'] = fieldPattern.exec(liquid) ?? []
-  return path === undefined ? undefined : { path, fallback: quoted.slice(1, -1) }
+  return path === undefined ? undefined : { path, fallback: quoted.slice(1, -1).replaceAll("\\\\", "\\") }
 }
 
 /** Returns the output of a field. Liquid has no sign for a quotation mark in a text, so that one kind is replaced. */
 export const liquidOf = ({ fallback, path }: FieldChip): string => {
   if (fallback === "") return `{{ ${path} }}`
   const quote = fallback.includes('"') ? "'" : '"'
-  return `{{ ${path} | default: ${quote}${fallback.replaceAll(quote, "’").replaceAll("}}", "} }")}${quote} }}`
+  const text = fallback.replaceAll("\\", "\\\\").replaceAll(quote, "’").replaceAll("}}", "} }")
+  return `{{ ${path} | default: ${quote}${text}${quote} }}`
 }
 
 /** Returns short words for Liquid, for readers who do not know it. */

@@ -1,4 +1,5 @@
 import { assert } from "@effect/vitest"
+import { Liquid } from "liquidjs"
 import { describe, it } from "vitest"
 import { closed } from "../../../src/console/blocks/Liquid.ts"
 import { type Block, outlineOf } from "../../../src/console/blocks/Outline.ts"
@@ -61,7 +62,13 @@ describe("texts of blocks", () => {
     }
     assert.deepStrictEqual(fieldOf("{{- größe|default:'x' -}}"), { path: "größe", fallback: "x" })
     assert.strictEqual(liquidOf({ path: "a", fallback: `"it's" }}` }), `{{ a | default: '"it’s" } }' }}`)
-    for (const other of ["{{ a | upcase }}", "{% if a %}", '{{ "a" }}', "{{ a[0] }}"]) {
+    const path = { path: "a", fallback: "C:\\new\\" }
+    assert.strictEqual(liquidOf(path), String.raw`{{ a | default: "C:\\new\\" }}`)
+    assert.deepStrictEqual(fieldOf(liquidOf(path)), path)
+    assert.strictEqual(new Liquid().parseAndRenderSync(liquidOf(path)), path.fallback)
+    for (
+      const other of [String.raw`{{ a | default: "\n" }}`, "{{ a | upcase }}", "{% if a %}", '{{ "a" }}', "{{ a[0] }}"]
+    ) {
       assert.isUndefined(fieldOf(other))
     }
     assert.strictEqual(wordsOf('{{ a | default: "there" }}'), "there")
