@@ -94,6 +94,16 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
       await button.getByRole("textbox", { name: "Link" }).fill("https://shop.example/spring")
       await button.getByText("Look and spacing").click()
       await button.getByLabel("Background").fill("#8a1f7a")
+      await button.getByLabel("Space below").fill("1999")
+      // The boxes follow a message that scrolls itself.
+      await page.waitForFunction(() => document.querySelector(".preview-blocks")!.scrollHeight > 1200)
+      for (const top of [60, 0]) {
+        await preview.locator("html").evaluate((root, top) => root.scrollTo(0, top), top)
+        await page.waitForFunction(
+          (isDown) => (document.querySelector(".preview-blocks")!.scrollTop > 0) === isDown,
+          top > 0,
+        )
+      }
       await button.getByLabel("Space below").fill("40")
       await button.getByRole("button", { name: "Divider" }).click()
       assert.include(
@@ -206,6 +216,20 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
       await page.keyboard.type("| upcase ")
       assert.deepStrictEqual(await chips(), ["first_name", "cart.items | size"])
       assert.strictEqual(await source(), whole.replace('"home" }}', '"home" | upcase }}'))
+
+      // A chip whose Liquid is emptied has no code.
+      await subject.locator(".chip").first().click()
+      await page.getByLabel("Text if it is missing").fill("C:\\new\\")
+      assert.include(await source(), String.raw`Hi {{ first_name | default: "C:\\new\\" }}, `)
+      await page.keyboard.press("ControlOrMeta+z")
+      await page.keyboard.press("ControlOrMeta+Home")
+      await page.keyboard.insertText("{{ city | upcase }}")
+      await subject.locator(".chip").first().click()
+      await page.getByLabel("Liquid", { exact: true }).fill("")
+      await group.getByRole("button", { name: "Edit as code" }).click()
+      await page.keyboard.press("ControlOrMeta+z")
+      await page.keyboard.press("ControlOrMeta+z")
+      assert.match(await source(), /^Hi \{\{ first_name \}\}, /)
 
       // The cursor passes a chip as one character, and Backspace removes it.
       await page.keyboard.press("ControlOrMeta+End")

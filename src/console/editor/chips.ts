@@ -149,7 +149,7 @@ export class Chips {
     this.inspector.replaceChildren(
       ...liquidInputs(liquid, this.#list.id, (value) => this.#set(value)),
       toolOf(t`Edit as code`, () => {
-        view.dispatch({ selection: { anchor: this.#open[1] - 2 } })
+        view.dispatch({ selection: { anchor: Math.max(this.#open[0], this.#open[1] - 2) } })
         view.focus()
       }),
       toolOf(t`Remove`, () => {
