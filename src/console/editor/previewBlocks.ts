@@ -40,6 +40,8 @@ export const showPreviewBlocks = (
   let message: HTMLIFrameElement | undefined
   let blocks: ChosenBlocks | undefined
   let scale = 1
+  /** Where the boxes have scrolled the message to. */
+  let given = 0
   holder.append(boxes)
 
   /** Marks the box of the open block. */
@@ -53,6 +55,12 @@ export const showPreviewBlocks = (
     if (chosen.offsetTop < from || chosen.offsetTop > to) boxes.scrollTop = chosen.offsetTop
   }
 
+  const scrolled = () => message?.contentWindow?.scrollY ?? 0
+  /** Keeps the boxes over their blocks if the message scrolls itself, such as to a link that gets the focus. */
+  const follow = () => {
+    if (scrolled() !== given) boxes.scrollTop = scrolled() * scale
+  }
+
   const measure = () => {
     message = frame?.contentDocument?.querySelector<HTMLIFrameElement>("iframe[data-blocks-of]") ?? undefined
     const inner = message?.contentDocument
@@ -63,7 +71,7 @@ export const showPreviewBlocks = (
     scale = width / message.offsetWidth
     const place = { left: left + frame.offsetLeft, top: top + frame.offsetTop, width, height }
     for (const [side, value] of Object.entries(place)) boxes.style.setProperty(side, `${value}px`)
-    const [x, y] = [message.contentWindow?.scrollX ?? 0, message.contentWindow?.scrollY ?? 0]
+    const [x, y] = [message.contentWindow?.scrollX ?? 0, scrolled()]
     const filler = make("div")
     filler.style.height = `${inner.documentElement.scrollHeight * scale}px`
     boxes.replaceChildren(
@@ -79,10 +87,14 @@ export const showPreviewBlocks = (
     )
     boxes.hidden = false
     boxes.scrollTop = y * scale
+    inner.addEventListener("scroll", follow)
     mark()
   }
 
-  boxes.addEventListener("scroll", () => message?.contentWindow?.scrollTo(0, boxes.scrollTop / scale))
+  boxes.addEventListener("scroll", () => {
+    message?.contentWindow?.scrollTo({ top: boxes.scrollTop / scale, behavior: "instant" })
+    given = scrolled()
+  })
   boxes.addEventListener("click", ({ target }) => {
     const path = around(target, "[data-path]")?.dataset["path"]
     if (path !== undefined) blocks?.choose(path)
