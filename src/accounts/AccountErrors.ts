@@ -1,3 +1,4 @@
+import { t } from "../languages/Language.ts"
 import { Schema } from "effect"
 
 /** There is no account with this id, or no such member of the organization. */
@@ -144,7 +145,7 @@ export class PasskeyRefused extends Schema.TaggedError<PasskeyRefused>()("Passke
 /** The console has no address that browsers bind passkeys to. */
 export class PasskeysOff extends Schema.TaggedError<PasskeysOff>()("PasskeysOff", {}) {
   override get message() {
-    return "Passkeys need a console at a domain with https. Set PUBLIC_URL to such an address, then open the console there."
+    return t`Passkeys need a console at a domain with https. Set PUBLIC_URL to such an address, then open the console there.`
   }
 }
 

@@ -1,17 +1,18 @@
+import { english } from "../languages/Language.ts"
 import { Schema } from "effect"
 import { RateLimit } from "../text/RateLimit.ts"
 import { KeyId } from "./Ids.ts"
 
 /** Scopes of the management API under `/console/api`, with the access that each of them grants. */
 export const managementScopes = {
-  "templates:read": "Read templates and variants",
-  "templates:write": "Create, import, change and delete templates and variants",
-  "templates:publish": "As templates:write, and changes go live without approval",
-  "results:read": "Read results and decisions",
-  "deliveries:read": "Read deliveries and the suppression list",
-  "deliveries:write": "Cancel and retry deliveries, and suppress addresses",
-  "events:read": "Read received events and the messages of a person",
-  "admin": "Everything in the organization, settings and keys included",
+  "templates:read": english("Read templates and variants"),
+  "templates:write": english("Create, import, change and delete templates and variants"),
+  "templates:publish": english("As templates:write, and changes go live without approval"),
+  "results:read": english("Read results and decisions"),
+  "deliveries:read": english("Read deliveries and the suppression list"),
+  "deliveries:write": english("Cancel and retry deliveries, and suppress addresses"),
+  "events:read": english("Read received events and the messages of a person"),
+  "admin": english("Everything in the organization, settings and keys included"),
 } as const
 /** A scope of the management API. */
 export type ManagementScope = keyof typeof managementScopes

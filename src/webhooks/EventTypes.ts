@@ -1,3 +1,4 @@
+import { english } from "../languages/Language.ts"
 import { Schema } from "effect"
 import { alternatives } from "../text/alternatives.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
@@ -136,24 +137,29 @@ export type WebhookEvent = {
 
 /** Describes when each event is sent, for the documentation. */
 export const eventSummaries: { readonly [type in EventType]: string } = {
-  "delivery.failed": "A delivery failed for good, or expired",
-  "suppression.added": "An address was added to the suppression list",
-  "person.unsubscribed": "A person unsubscribed",
-  "connection.broken": "A platform no longer accepts messages of a connection, for example because of its credentials",
-  "connection.refusing": "A connection was paused, because the platform refused too many messages",
-  "winner.found": "A template has a winner, or its winner has become firm",
-  "variant.failing":
+  "delivery.failed": english("A delivery failed for good, or expired"),
+  "suppression.added": english("An address was added to the suppression list"),
+  "person.unsubscribed": english("A person unsubscribed"),
+  "connection.broken": english(
+    "A platform no longer accepts messages of a connection, for example because of its credentials",
+  ),
+  "connection.refusing": english("A connection was paused, because the platform refused too many messages"),
+  "winner.found": english("A template has a winner, or its winner has become firm"),
+  "variant.failing": english(
     "A variant could not be rendered for at least 10 % of its requests and 10 of them. Sent again only after it has recovered",
-  "source.silent":
+  ),
+  "source.silent": english(
     "A source that sent regularly is silent for longer than usual. Sent again only after it has sent something",
-  "deliveries.failing":
+  ),
+  "deliveries.failing": english(
     "Of the deliveries of this and the previous hour, at least 10 and the share `delivery_failure_threshold` of the " +
-    "organization failed. Sent again only after the share has fallen below half of that",
-  "review.requested": "A member asked for a review of a change",
-  "review.approved": "A member approved a change",
-  "review.rejected": "A member rejected a change",
-  "comment.added": "A member wrote a comment on a template",
-  ping: "An endpoint is tested",
+      "organization failed. Sent again only after the share has fallen below half of that",
+  ),
+  "review.requested": english("A member asked for a review of a change"),
+  "review.approved": english("A member approved a change"),
+  "review.rejected": english("A member rejected a change"),
+  "comment.added": english("A member wrote a comment on a template"),
+  ping: english("An endpoint is tested"),
 }
 
 const since = "2026-05-04T09:30:00.000Z"

@@ -1,3 +1,4 @@
+import { english } from "../../languages/Language.ts"
 import { Schema } from "effect"
 import type { Role } from "../Account.ts"
 import { eventData, type EventType } from "../../webhooks/EventTypes.ts"
@@ -48,36 +49,60 @@ export const kindWords: {
   readonly [kind in NotificationKind]: { readonly label: string; readonly hint: string; readonly mail: MailMode }
 } = {
   "winner.found": {
-    label: "Winner found",
-    hint: "A variant is better than the others of its template.",
+    label: english("Winner found"),
+    hint: english("A variant is better than the others of its template."),
     mail: "immediate",
   },
-  "variant.failing": { label: "Variant failing", hint: "A variant cannot be rendered.", mail: "immediate" },
+  "variant.failing": {
+    label: english("Variant failing"),
+    hint: english("A variant cannot be rendered."),
+    mail: "immediate",
+  },
   "deliveries.failing": {
-    label: "Deliveries failing",
-    hint: "More deliveries of two hours failed than the settings of the organization allow.",
+    label: english("Deliveries failing"),
+    hint: english("More deliveries of two hours failed than the settings of the organization allow."),
     mail: "immediate",
   },
   "connection.broken": {
-    label: "Connection broken",
-    hint: "A platform no longer accepts messages.",
+    label: english("Connection broken"),
+    hint: english("A platform no longer accepts messages."),
     mail: "immediate",
   },
   "connection.refusing": {
-    label: "Connection refusing",
-    hint: "A connection is paused, because its platform refuses messages.",
+    label: english("Connection refusing"),
+    hint: english("A connection is paused, because its platform refuses messages."),
     mail: "immediate",
   },
   "source.silent": {
-    label: "Source silent",
-    hint: "A webhook source has sent nothing for longer than usual.",
+    label: english("Source silent"),
+    hint: english("A webhook source has sent nothing for longer than usual."),
     mail: "immediate",
   },
-  "review.requested": { label: "Review requested", hint: "A change waits for your review.", mail: "immediate" },
-  "review.approved": { label: "Review approved", hint: "Your change was approved.", mail: "immediate" },
-  "review.rejected": { label: "Review rejected", hint: "Your change was rejected.", mail: "immediate" },
-  "comment.mention": { label: "Mention", hint: "Somebody named you in a comment.", mail: "immediate" },
-  "comment.added": { label: "Comment", hint: "A comment on a template that you follow.", mail: "digest" },
+  "review.requested": {
+    label: english("Review requested"),
+    hint: english("A change waits for your review."),
+    mail: "immediate",
+  },
+  "review.approved": {
+    label: english("Review approved"),
+    hint: english("Your change was approved."),
+    mail: "immediate",
+  },
+  "review.rejected": {
+    label: english("Review rejected"),
+    hint: english("Your change was rejected."),
+    mail: "immediate",
+  },
+  "comment.mention": {
+    label: english("Mention"),
+    hint: english("Somebody named you in a comment."),
+    mail: "immediate",
+  },
+  "comment.added": {
+    label: english("Comment"),
+    hint: english("A comment on a template that you follow."),
+    mail: "digest",
+  },
 }
 
 /** The data of each kind of notification. */

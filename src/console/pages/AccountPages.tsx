@@ -12,7 +12,7 @@ import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import type { ListShape } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { OwnAccountBody } from "../../api/accounts/AccountsApi.ts"
-import { english, languages, t } from "../../languages/Language.ts"
+import { english, languages, t, translated } from "../../languages/Language.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { SecretOnce } from "../components/SecretOnce.tsx"
@@ -103,7 +103,7 @@ const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}
         {account.has_password && (
           <Field
             name="current_password"
-            label={labels.current_password}
+            label={translated(labels.current_password)}
             type="password"
             autocomplete="current-password"
             faults={faults}
@@ -111,7 +111,7 @@ const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}
         )}
         <Field
           name="password"
-          label={labels.password}
+          label={translated(labels.password)}
           type="password"
           autocomplete="new-password"
           faults={faults}

@@ -17,7 +17,7 @@ import { pageOf } from "../../api/http/Paging.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { recordedActions } from "../../api/AccessTable.ts"
-import { t } from "../../languages/Language.ts"
+import { t, translated } from "../../languages/Language.ts"
 import { Pagination } from "../components/Pagination.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -114,7 +114,7 @@ const Filter = ({ actors, all, at, filter, zone }: {
       <label for="action">{t`Action`}</label>
       <select id="action" name="action">
         <option value="">{t`All`}</option>
-        {recordedActions.map((one) => <option value={one} selected={one === filter.action}>{one}</option>)}
+        {recordedActions.map((one) => <option value={one} selected={one === filter.action}>{translated(one)}</option>)}
       </select>
     </div>
     <div class="field grow">

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { type Bucket, BucketInput, streams } from "../../buckets/Bucket.ts"
 import { Buckets } from "../../buckets/Buckets.ts"
 import type { Fault } from "../../domain/Errors.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Card } from "../components/Card.tsx"
 import { Facts } from "../components/Facts.tsx"
@@ -75,7 +75,7 @@ const State = ({ bucket, visit }: { readonly bucket: Bucket; readonly visit: Vis
           ...streams.map((stream) => {
             const { complete_until: until, objects, rows } = bucket.streams[stream]
             return [
-              titles[stream],
+              translated(titles[stream]),
               until === null ? t`Not complete yet` : (
                 <>
                   {t`Complete until ${<Time at={until} zone={zone} />}, ${counted(rows, "row")} in ${

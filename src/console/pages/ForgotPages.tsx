@@ -5,7 +5,7 @@ import { ForgottenPasswords } from "../../accounts/ForgottenPasswords.ts"
 import { isStorable } from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
@@ -33,7 +33,14 @@ const askView = ({ email = "", error, faults = [], status = 200 }: {
         {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
         <ErrorSummary faults={faults} labels={labels} />
         <Form action="/console/forgot-password">
-          <Field name="email" label={labels.email} type="email" value={email} autocomplete="username" faults={faults} />
+          <Field
+            name="email"
+            label={translated(labels.email)}
+            type="email"
+            value={email}
+            autocomplete="username"
+            faults={faults}
+          />
           <Submit wide>{t`Send link`}</Submit>
         </Form>
         {back}

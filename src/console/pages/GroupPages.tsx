@@ -17,7 +17,7 @@ import { count, counted } from "../Format.ts"
 import { pages } from "../Pages.ts"
 import type { Fields, Visit } from "../Routes.tsx"
 import { view } from "../View.tsx"
-import { roleField } from "./MemberPages.tsx"
+import { roleField, roleName } from "./MemberPages.tsx"
 
 const members = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
 const at = (visit: Visit) => `${members(visit)}/groups`
@@ -32,7 +32,7 @@ const groupForm = inputForm(GroupRoleInput, {
 
 const row = (visit: Visit) => (one: GroupRole) => [
   <bdi>{one.group}</bdi>,
-  <Badge kind={one.role === "admin" ? "accent" : "plain"}>{one.role}</Badge>,
+  <Badge kind={one.role === "admin" ? "accent" : "plain"}>{roleName(one.role)}</Badge>,
   count(one.members),
   {
     kind: "actions" as const,

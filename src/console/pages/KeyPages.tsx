@@ -16,7 +16,7 @@ import { ifFilled } from "../FormReaders.ts"
 import { inputForm } from "../components/InputForm.tsx"
 import { Time } from "../components/Time.tsx"
 import type { ListShape } from "../../domain/List.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { copyName } from "../Format.ts"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -55,7 +55,7 @@ const keyForm = inputForm(KeyBody, {
       ["generate", english("Generate"), english("Request content and the best send time.")],
       ["deliver", english("Deliver"), english("Send messages through a connected platform.")],
       ["events", english("Report events"), english("Report opens, clicks and conversions.")],
-      ...Object.entries(managementScopes).map(([scope, meaning]) => [scope, scope, `${meaning}.`] as const),
+      ...Object.entries(managementScopes).map(([scope, meaning]) => [scope, scope, meaning] as const),
     ],
   },
   lifetime: { label: english("Expires"), as: "select", options: lifetimes },
@@ -92,7 +92,7 @@ const shapeAt = (now: number): ListShape<ApiKey> => ({
   filters: {
     state: {
       label: t`State`,
-      options: [["active", "active"], ["expired", "expired"], ["revoked", "revoked"]],
+      options: [["active", english("active")], ["expired", english("expired")], ["revoked", english("revoked")]],
       matches: (key, state) => stateOf(key, now) === state,
     },
     kind: { label: t`Kind`, options: [["live", "live"], ["test", "test"]], matches: ({ kind }, one) => kind === one },
@@ -157,7 +157,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
         </>,
         <>
-          <Badge kind={badges[stateOf(key, now)]}>{stateOf(key, now)}</Badge>{" "}
+          <Badge kind={badges[stateOf(key, now)]}>{translated(stateOf(key, now))}</Badge>{" "}
           {key.kind === "test" && <Badge kind="accent">{t`test`}</Badge>}
         </>,
         key.scopes.join(", "),

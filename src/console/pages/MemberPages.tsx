@@ -1,3 +1,4 @@
+import type { Role } from "../../accounts/Account.ts"
 import { Effect } from "effect"
 import type { Invitation, Member } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
@@ -24,13 +25,13 @@ import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
 import type { ListShape } from "../../domain/List.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { linkNotes } from "./MailNotes.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
-const roles: ReadonlyArray<readonly [string, string, string]> = [
+const roles: ReadonlyArray<readonly [Role, string, string]> = [
   ["viewer", english("Viewer"), english("Sees everything except the audit log. Cannot change anything.")],
   [
     "editor",
@@ -43,6 +44,11 @@ const roles: ReadonlyArray<readonly [string, string, string]> = [
     english("Editor who also manages keys, members, sources, connections, settings and erasure."),
   ],
 ]
+
+const roleWords = { viewer: english("viewer"), editor: english("editor"), admin: english("admin") } as const
+
+/** A role in the language of the page, as part of a sentence. Empty without a role. */
+export const roleName = (role: Role | undefined): string => role === undefined ? "" : translated(roleWords[role])
 
 /** The field for a role. */
 export const roleField = { label: english("Role"), as: "radio", options: roles } as const
@@ -105,7 +111,7 @@ const shape: ListShape<Member> = {
   filters: {
     role: {
       label: english("Role"),
-      options: roles.map(([role]) => [role, role]),
+      options: roles.map(([role]) => [role, roleWords[role]]),
       matches: (member, role) => member.role === role,
     },
     second_factor: {
@@ -131,7 +137,7 @@ const invitationShape: ListShape<Invitation> = {
   filters: {
     role: {
       label: english("Role"),
-      options: roles.map(([role]) => [role, role]),
+      options: roles.map(([role]) => [role, roleWords[role]]),
       matches: (invitation, role) => invitation.role === role,
     },
   },
@@ -157,7 +163,7 @@ const invitationHeadings = (sorted: (name: string) => SortHeading | string) => [
 
 const invitationRow = (visit: Visit) => (one: Invitation) => [
   one.email,
-  <Badge kind={one.role === "admin" ? "accent" : "plain"}>{one.role}</Badge>,
+  <Badge kind={one.role === "admin" ? "accent" : "plain"}>{roleName(one.role)}</Badge>,
   one.invited_by,
   { kind: "nowrap" as const, content: <Time at={one.expires_at} zone={visit.org.time_zone} /> },
   {
@@ -231,7 +237,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
           <span class="sub">{member.email}</span>
         </>,
         <>
-          <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>
+          <Badge kind={member.role === "admin" ? "accent" : "plain"}>{roleName(member.role)}</Badge>
           {member.from_group !== null && (
             <span class="sub">
               {t`from the group ${<bdi>{member.from_group}</bdi>}`}
@@ -341,7 +347,7 @@ const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
       id="new-link"
       label={t`Link for ${made.email}`}
       value={`${(yield* SessionCookie).originOf(visit.request)}${invitationPath(made.token)}`}
-      hint={t`It works once, within ${validDays} days, and assigns the role ${made.role}.`}
+      hint={t`It works once, within ${validDays} days, and assigns the role ${roleName(made.role)}.`}
     />,
   )
 })

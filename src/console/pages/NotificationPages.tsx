@@ -18,7 +18,7 @@ import {
   type NotificationFilter,
   Notifications,
 } from "../../accounts/notifications/Notifications.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
@@ -116,7 +116,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           <a href={`${path}/${id}`} dir="auto">{title}</a> {readAt === null && <Badge kind="accent">{t`unread`}</Badge>}
           <span class="sub" dir="auto">{text}</span>
         </>,
-        kindWords[kind].label,
+        translated(kindWords[kind].label),
         { kind: "nowrap", content: <Time at={createdAt.toISOString()} zone={org.time_zone} /> },
         {
           kind: "actions",
@@ -194,10 +194,10 @@ const preferences = Effect.fnUntraced(function* (visit: Visit) {
         {notificationKinds.map((kind) => (
           <SelectField
             name={fieldOf(kind)}
-            label={kindWords[kind].label}
-            hint={kindWords[kind].hint}
+            label={translated(kindWords[kind].label)}
+            hint={translated(kindWords[kind].hint)}
             value={chosen[kind]}
-            options={MailMode.literals.map((mode) => [mode, modeWords[mode]])}
+            options={MailMode.literals.map((mode) => [mode, translated(modeWords[mode])])}
           />
         ))}
       </Form>

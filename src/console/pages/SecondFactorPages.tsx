@@ -6,7 +6,7 @@ import { SecondFactors } from "../../accounts/SecondFactors.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import * as Totp from "../../accounts/Totp.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { Card } from "../components/Card.tsx"
 import { Facts } from "../components/Facts.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
@@ -43,7 +43,7 @@ export const asFault = (error: { readonly _tag: string; readonly message: string
 export const PasswordField = ({ faults }: { readonly faults: ReadonlyArray<Fault> }) => (
   <Field
     name="current_password"
-    label={labels.current_password}
+    label={translated(labels.current_password)}
     type="password"
     autocomplete="current-password"
     faults={faults}
@@ -51,7 +51,7 @@ export const PasswordField = ({ faults }: { readonly faults: ReadonlyArray<Fault
 )
 
 const CodeField = ({ faults, hint }: { readonly faults: ReadonlyArray<Fault>; readonly hint: string }) => (
-  <Field name="code" label={labels.code} autocomplete="one-time-code" hint={hint} faults={faults} />
+  <Field name="code" label={translated(labels.code)} autocomplete="one-time-code" hint={hint} faults={faults} />
 )
 
 const Next = ({ next }: { readonly next: string | undefined }) =>
@@ -66,7 +66,7 @@ const bothForm = (faults: ReadonlyArray<Fault>, form: {
   readonly kind: "primary" | "danger"
 }): View =>
   view(
-    { title: form.title, lead: form.lead, back: { href: path, label: title } },
+    { title: form.title, lead: form.lead, back: { href: path, label: translated(title) } },
     <ErrorSummary faults={faults} labels={labels} />,
     <Card>
       <Form action={form.action}>
@@ -158,7 +158,7 @@ const overview = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {},
   )
   return view(
     {
-      title,
+      title: translated(title),
       lead: t`A code from an authenticator app that you enter after your password. A stolen password alone is then
         not enough to sign in.`,
       back,
@@ -194,7 +194,7 @@ const setUp = (
   faults: ReadonlyArray<Fault> = [],
 ): View =>
   view(
-    { title: t`Set up your authenticator app`, back: { href: path, label: title } },
+    { title: t`Set up your authenticator app`, back: { href: path, label: translated(title) } },
     <ErrorSummary faults={faults} labels={labels} />,
     <Card
       stacked

@@ -1,7 +1,8 @@
+import { roleName } from "./MemberPages.tsx"
 import type { ComponentChildren } from "preact"
 import { type Organization } from "../../domain/Organization.ts"
 import { DayOfWeek } from "../../domain/Season.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Facts } from "../components/Facts.tsx"
@@ -320,7 +321,7 @@ export const CardFields = (
 ) => {
   const { Fields } = inputFields(fields)
   return (
-    <Card title={title} lead={lead}>
+    <Card title={translated(title)} lead={lead === undefined ? undefined : translated(lead)}>
       {Body === undefined
         ? (
           <div class="fields">
@@ -368,7 +369,7 @@ export const About = ({ mayChange, org, visit }: {
           [t`Webhook payloads kept for`, counted(org.inbox_retention_days, "day")],
         ] as const),
         [t`Created`, <Time at={org.created_at} zone={org.time_zone} />],
-        [t`Your role`, <Badge kind="accent">{visit.role}</Badge>],
+        [t`Your role`, <Badge kind="accent">{roleName(visit.role)}</Badge>],
       ]}
     />
   </Card>

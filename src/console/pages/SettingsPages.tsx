@@ -1,3 +1,4 @@
+import { roleName } from "./MemberPages.tsx"
 import { Effect, Record, Result } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
@@ -103,7 +104,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
           </div>
         </Form>
       )
-      : <Note>{t`Your role is ${visit.role}: you can view these settings. An admin can change them.`}</Note>,
+      : <Note>{t`Your role is ${roleName(visit.role)}: you can view these settings. An admin can change them.`}</Note>,
     <About mayChange={mayChange} org={org} visit={visit} />,
   ))
 }

@@ -1,3 +1,4 @@
+import { roleName } from "./MemberPages.tsx"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
@@ -11,7 +12,7 @@ import { AccountInput } from "../../accounts/Account.ts"
 import * as Passwords from "../../accounts/Passwords.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
@@ -24,8 +25,8 @@ import { alone, Console, decoded, type Fields, ownPath, problem, redirect, type 
 import { type PageHttpRequest, queryOf, signedOutPages, Title } from "./SignedOut.tsx"
 
 const decodeAccount = decoder(AccountInput)
-const labels = { email: english("E-mail address"), name: "Your name", password: english("Password") }
-const passwordHint = `At least ${Passwords.minLength} characters. Several unrelated words make a good one.`
+const labels = { email: english("E-mail address"), name: english("Your name"), password: english("Password") }
+const passwordHint = () => t`At least ${Passwords.minLength} characters. Several unrelated words make a good one.`
 
 /** The page with the form that signs in. */
 export const signInView = ({ email = "", error, hasMail, next, openId, status }: {
@@ -47,8 +48,8 @@ export const signInView = ({ email = "", error, hasMail, next, openId, status }:
         {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
         <Form action="/console/sign-in">
           {next !== undefined && <input type="hidden" name="next" value={next} />}
-          <Field name="email" label={labels.email} type="email" value={email} autocomplete="username" />
-          <Field name="password" label={labels.password} type="password" autocomplete="current-password" />
+          <Field name="email" label={translated(labels.email)} type="email" value={email} autocomplete="username" />
+          <Field name="password" label={translated(labels.password)} type="password" autocomplete="current-password" />
           <Submit wide>{t`Sign in`}</Submit>
         </Form>
         <PasskeyForm action="/console/sign-in/passkey" fields={{ next }} label={t`Sign in with a passkey`} />
@@ -94,7 +95,7 @@ const newAccountView = (title: string, lead: string, action: string, token: stri
             ? (
               <Field
                 name="email"
-                label={labels.email}
+                label={translated(labels.email)}
                 type="email"
                 value={fields["email"] ?? ""}
                 autocomplete="username"
@@ -108,17 +109,17 @@ const newAccountView = (title: string, lead: string, action: string, token: stri
             )}
           <Field
             name="name"
-            label={labels.name}
+            label={translated(labels.name)}
             value={fields["name"] ?? ""}
             autocomplete="name"
             faults={more.faults ?? []}
           />
           <Field
             name="password"
-            label={labels.password}
+            label={translated(labels.password)}
             type="password"
             autocomplete="new-password"
-            hint={passwordHint}
+            hint={passwordHint()}
             faults={more.faults ?? []}
           />
           <Submit wide>{t`Create account and sign in`}</Submit>
@@ -140,10 +141,10 @@ const passwordView = (token: string, faults?: ReadonlyArray<Fault>): View => ({
           <input type="hidden" name="token" value={token} />
           <Field
             name="password"
-            label={labels.password}
+            label={translated(labels.password)}
             type="password"
             autocomplete="new-password"
-            hint={passwordHint}
+            hint={passwordHint()}
             faults={faults ?? []}
           />
           <Submit wide>{t`Save and sign in`}</Submit>
@@ -190,7 +191,7 @@ const invitationView = Effect.fnUntraced(
     const account = yield* services.accounts.findByEmail(invitation.email)
     const session = yield* services.signedIn(request)
     const title = t`Join ${invitation.org}`
-    const lead = t`${invitation.invited_by} invites you, as ${invitation.role}.`
+    const lead = t`${invitation.invited_by} invites you, as ${roleName(invitation.role)}.`
     if (account === undefined) {
       return newAccountView(title, lead, "/console/invitation", token, fields, {
         email: invitation.email,

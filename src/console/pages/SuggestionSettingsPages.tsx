@@ -1,3 +1,4 @@
+import { roleName } from "./MemberPages.tsx"
 import { Effect } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { english, t } from "../../languages/Language.ts"
@@ -113,7 +114,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
           faults={form.placed(faults)}
         />
       )
-      : <Note>{t`Your role is ${visit.role}. An admin can change the model and the rules.`}</Note>,
+      : <Note>{t`Your role is ${roleName(visit.role)}. An admin can change the model and the rules.`}</Note>,
   )
 })
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { maxTestGroups, TestGroups } from "../../delivery/receivers/TestGroups.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
-import { mostGroupAddresses, type TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
+import { type TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
 import { english, t } from "../../languages/Language.ts"
 import { tellSubject } from "../../store/ChangeTrail.ts"
 import { copyName, counted } from "../Format.ts"
@@ -33,8 +33,9 @@ const groupForm = inputForm(TestGroupInput, {
     label: english("Addresses"),
     as: "lines",
     read: (sent = "") => addressesIn(sent),
-    hint:
-      `One a line, up to ${mostGroupAddresses}. They need not be members of the organization. An organization has up to ${maxTestGroups} groups.`,
+    hint: english(
+      "One a line, up to 20. They need not be members of the organization. An organization has up to 20 groups.",
+    ),
   },
 })
 

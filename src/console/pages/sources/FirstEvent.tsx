@@ -1,7 +1,7 @@
 import type { AddressedEntry } from "../../../accounts/Audit.ts"
 import { platforms, sourceTitle } from "../../../domain/Source.ts"
 import type { InboxEntry } from "../../../journal/inbox/Inbox.ts"
-import { t } from "../../../languages/Language.ts"
+import { t, translated } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
@@ -87,9 +87,9 @@ export const SetupCard = ({ at, latest, sourceId, url, zone }: Pick<SourceState,
       {steps !== undefined && (
         <Facts
           rows={[
-            [t`Where`, steps.place],
-            [t`Events to tick`, steps.tick],
-            [t`Test event`, steps.test],
+            [t`Where`, translated(steps.place)],
+            [t`Events to tick`, translated(steps.tick)],
+            [t`Test event`, translated(steps.test)],
           ]}
         />
       )}

@@ -8,7 +8,7 @@ import { isSpent } from "../../../store/Attempts.ts"
 import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { pageOf } from "../../../api/http/Paging.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
@@ -32,15 +32,17 @@ const shownFaults = 10
 const statusBadge: {
   readonly [status in InboxStatus]: readonly [kind: "good" | "plain" | "warn" | "bad", text: string]
 } = {
-  pending: ["plain", "pending"],
-  done: ["good", "understood"],
+  pending: ["plain", english("pending")],
+  done: ["good", english("understood")],
   partial: ["warn", english("partly understood")],
   rejected: ["bad", english("not understood")],
 }
 
 /** The badge of a body. It distinguishes a body whose processing failed from one that was read and not understood. */
 export const badgeOf = ({ attempts, status }: InboxEntry) =>
-  status === "rejected" && isSpent(attempts) ? ["bad", t`failed ${attempts} times`] as const : statusBadge[status]
+  status === "rejected" && isSpent(attempts)
+    ? ["bad", t`failed ${attempts} times`] as const
+    : [statusBadge[status][0], translated(statusBadge[status][1])] as const
 
 const pretty = (text: string): string => {
   try {

@@ -1,7 +1,7 @@
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { RecentEvent } from "../../../journal/Timeline.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -11,7 +11,7 @@ import { Time } from "../../components/Time.tsx"
 const statusBadge: {
   readonly [status in RecentEvent["status"]]: readonly [kind: "good" | "plain" | "warn", text: string]
 } = {
-  attributed: ["good", "attributed"],
+  attributed: ["good", english("attributed")],
   ignored: ["plain", english("outside the counted time")],
   waiting: ["plain", english("waiting for its send")],
   unmatched: ["warn", english("no send found")],
@@ -57,7 +57,7 @@ export const RecentEvents = ({ events, names, org }: {
           ),
           event.user === null ? <span class="muted">–</span> : <span class="wrap">{event.user}</span>,
           { kind: "nowrap", content: <Time at={event.occurredAt.toISOString()} zone={org.time_zone} /> },
-          <Badge kind={statusBadge[event.status][0]}>{statusBadge[event.status][1]}</Badge>,
+          <Badge kind={statusBadge[event.status][0]}>{translated(statusBadge[event.status][1])}</Badge>,
         ])}
       />
     )

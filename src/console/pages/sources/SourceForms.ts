@@ -218,13 +218,13 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
 }
 
 /** Labels and hints of the settings that map events. */
-export const conversionsWords: Words = {
+export const conversionsWords = {
   label: english("Events that count as conversions (optional)"),
   hint: english("Names of business events, one per line, such as order completed. Case does not matter."),
 }
 
 /** Words of the field for a mapping. */
-export const mappingWords: Words = {
+export const mappingWords = {
   label: english("Mapping (optional)"),
   hint: english(
     "For events in your own format, as JSON. Replaces the default format, CloudEvents and the conversions above.",

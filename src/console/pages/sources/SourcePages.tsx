@@ -11,7 +11,7 @@ import { mailSource } from "../../../domain/Source.ts"
 import { Inbox } from "../../../journal/inbox/Inbox.ts"
 import { Timelines } from "../../../people/Timelines.ts"
 import { type SourceInput, WebhookSources } from "../../../intake/WebhookSources.ts"
-import { t } from "../../../languages/Language.ts"
+import { t, translated } from "../../../languages/Language.ts"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { Card } from "../../components/Card.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -229,19 +229,22 @@ const SetupForm = ({ at, faults, form, hasSecret, setup, values }: {
         name="secret"
         type="password"
         autocomplete="new-password"
-        label={form.secret.label}
+        label={translated(form.secret.label)}
         required={!hasSecret && !form.isSecretOptional}
         faults={faults}
         hint={hasSecret
           ? t`Set, and never shown again. Leave empty to keep it. If you enter a new one, the old one stays valid
             for 24 hours.`
-          : form.secret.hint ?? t`It is stored encrypted and never shown again.`}
+          : form.secret.hint === undefined
+          ? t`It is stored encrypted and never shown again.`
+          : translated(form.secret.hint)}
       />
       <form.settings.Fields values={values} faults={faults} />
       {form.conversions && (
         <TextAreaField
           name="conversions"
-          {...conversionsWords}
+          label={translated(conversionsWords.label)}
+          hint={translated(conversionsWords.hint)}
           rows={3}
           required={false}
           value={values["conversions"] ?? ""}
@@ -251,10 +254,10 @@ const SetupForm = ({ at, faults, form, hasSecret, setup, values }: {
       {form.mapping && (
         <TextAreaField
           name="mapping"
-          label={mappingWords.label}
+          label={translated(mappingWords.label)}
           hint={
             <>
-              {t`${mappingWords.hint} ${<a href={`${at}/dry-run`}>{t`Try it on a sample`}</a>} first.`}
+              {t`${translated(mappingWords.hint)} ${<a href={`${at}/dry-run`}>{t`Try it on a sample`}</a>} first.`}
             </>
           }
           rows={10}
@@ -308,7 +311,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
       title: form.title,
       live: true,
       back: { href: sourcesPath(visit), label: t`Webhook sources` },
-      lead: form.about,
+      lead: translated(form.about),
       actions: (
         <>
           <a class="button" href={`${at}/inbox`}>{t`Inbox`}</a>

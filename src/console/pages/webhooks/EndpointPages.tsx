@@ -46,7 +46,7 @@ const endpointForm = inputForm(EndpointInput, {
       "None chosen: all single events, also events that later releases add. Batches are sent only if chosen.",
     ),
     options: [
-      ...singleTypes.map((type) => [type, type, `${eventSummaries[type]}.`] as const),
+      ...singleTypes.map((type) => [type, type, eventSummaries[type]] as const),
       ...batchedTypes.map((type) => [type, type, `${batchTypes[type].summary}. In batches.`] as const),
     ],
   },
