@@ -1,3 +1,4 @@
+import { english } from "../languages/Language.ts"
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { SqlClient } from "effect/sql"
@@ -122,7 +123,7 @@ interface Change {
 }
 
 /** The action of a change that awaits approval, on any endpoint. */
-const proposeAction = "change proposed"
+const proposeAction = english("change proposed")
 
 /** The actions of changes of a record, on any endpoint. */
 export const recordActions = {
@@ -142,7 +143,10 @@ export const recordActions = {
 } as const satisfies Readonly<Record<RecordKind, Readonly<Record<Changed["what"], string>>>>
 
 /** The actions of archiving and restoring a template. */
-export const archiveActions = { archived: "template archived", restored: "template restored" } as const
+export const archiveActions = {
+  archived: english("template archived"),
+  restored: english("template restored"),
+} as const
 
 /** Returns a more specific action than the endpoint's, for a change that only archives or restores a template. */
 const actionOf = (action: string, changed: Changed | undefined): string => {
@@ -187,22 +191,22 @@ const disorderMillis = 3_600_000
 export const countedEntries = 10_000
 
 /** A request to a model that returned no usable answer. */
-export const notSuggestedAction = "variants not suggested"
+export const notSuggestedAction = english("variants not suggested")
 
 /** Actions by a link or an identity provider during sign-in. */
 const signInActions = [
-  "account created by OpenID Connect",
-  "account created by an invitation",
-  "first administrator created",
-  "groups of a person unknown",
-  "invitation accepted",
-  "last admin kept without a group",
-  "link for a new password mailed",
-  "member added by a group",
-  "member changed by a group",
-  "member removed by a group",
-  "password chosen by a link",
-  "password of unproven origin removed",
+  english("account created by OpenID Connect"),
+  english("account created by an invitation"),
+  english("first administrator created"),
+  english("groups of a person unknown"),
+  english("invitation accepted"),
+  english("last admin kept without a group"),
+  english("link for a new password mailed"),
+  english("member added by a group"),
+  english("member changed by a group"),
+  english("member removed by a group"),
+  english("password chosen by a link"),
+  english("password of unproven origin removed"),
 ] as const
 /** An action by a link or an identity provider during sign-in. */
 type SignInAction = typeof signInActions[number]

@@ -1,3 +1,4 @@
+import { english } from "../languages/Language.ts"
 /**
  * Reasons of refused requests: the label `reason` of `parlance_refused_total`, and the reason in entries of the audit
  * log.
@@ -28,25 +29,25 @@ export type Reason = typeof reasons[number]
  * such requests.
  */
 export const actionOf: Readonly<Record<Exclude<Reason, "no_key">, string>> = {
-  bad_key: "API key refused",
-  other_organization: "API key refused at another organization",
-  missing_scope: "API key refused for a missing scope",
-  rate_limit: "API key over its limit",
-  bad_signature: "webhook refused",
-  bad_password: "sign-in refused",
-  bad_code: "second factor refused",
-  bad_passkey: "passkey refused",
-  locked_out: "sign-in locked out",
-  sign_in_overload: "sign-in refused under overload",
-  bad_openid: "OpenID sign-in refused",
-  bad_link: "link refused",
-  csrf: "forged form refused",
-  bad_admin_token: "admin token refused",
-  admin_token_limit: "admin token locked out",
+  bad_key: english("API key refused"),
+  other_organization: english("API key refused at another organization"),
+  missing_scope: english("API key refused for a missing scope"),
+  rate_limit: english("API key over its limit"),
+  bad_signature: english("webhook refused"),
+  bad_password: english("sign-in refused"),
+  bad_code: english("second factor refused"),
+  bad_passkey: english("passkey refused"),
+  locked_out: english("sign-in locked out"),
+  sign_in_overload: english("sign-in refused under overload"),
+  bad_openid: english("OpenID sign-in refused"),
+  bad_link: english("link refused"),
+  csrf: english("forged form refused"),
+  bad_admin_token: english("admin token refused"),
+  admin_token_limit: english("admin token locked out"),
 }
 
 /** The name of a sign-in in the audit log. */
-export const signedInAction = "signed in"
+export const signedInAction = english("signed in")
 
 /** The subject of refusals beyond `maxSubjects`. */
 export const otherSubjects = "others"

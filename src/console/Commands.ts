@@ -46,13 +46,13 @@ export const commandsFor = (
 ): ReadonlyArray<ConsoleCommand> => [
   ...navigation.flatMap(({ links }) =>
     links.flatMap(({ label, needs, path }): ReadonlyArray<ConsoleCommand> =>
-      reaches(role, needs) ? [{ label: translated(label), href: `${base}${path}`, kind: "page" }] : []
+      reaches(role, needs) ? [{ label: translated(label), href: `${base}${path}`, kind: english("page") }] : []
     )
   ),
   ...actions.flatMap(([label, path, endpoint]): ReadonlyArray<ConsoleCommand> =>
-    can(endpoint) ? [{ label: translated(label), href: `${base}${path}`, kind: "action" }] : []
+    can(endpoint) ? [{ label: translated(label), href: `${base}${path}`, kind: english("action") }] : []
   ),
-  { label: t`Your account`, href: "/console/account", kind: "page" },
+  { label: t`Your account`, href: "/console/account", kind: english("page") },
 ]
 
 /** The commands whose label has every word of a text, in upper or lower case. Empty for an empty text. */

@@ -1,3 +1,4 @@
+import { english } from "../languages/Language.ts"
 /** Platforms whose copy can be converted, with their titles. `other`: placeholders of platforms not named here. */
 export const copyPlatforms = {
   activecampaign: "ActiveCampaign",
@@ -17,7 +18,7 @@ export const copyPlatforms = {
   onesignal: "OneSignal",
   sendgrid: "SendGrid",
   sfmc: "Marketing Cloud",
-  other: "Another platform",
+  other: english("Another platform"),
 } as const
 
 /** The name of a platform in requests and commands. */

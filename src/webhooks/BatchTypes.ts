@@ -1,3 +1,4 @@
+import { english } from "../languages/Language.ts"
 import { Schema } from "effect"
 
 // Types of events that webhook endpoints receive in batches, made of rows of the exports.
@@ -64,7 +65,7 @@ const isOf = (...kinds: ReadonlyArray<string>) => ({ event, status }: Row) =>
 export const batchTypes = {
   "delivery.sent": {
     stream: "deliveries",
-    summary: "A platform or a mail server accepted a message",
+    summary: english("A platform or a mail server accepted a message"),
     matches: ({ state }: Row) => state === "sent",
     key: ["id"],
     members: {
@@ -92,7 +93,7 @@ export const batchTypes = {
   },
   "message.opened": {
     stream: "events",
-    summary: "A message was opened, by a person or a machine",
+    summary: english("A message was opened, by a person or a machine"),
     matches: isOf("open"),
     key: eventKey,
     members: reaction,
@@ -100,7 +101,7 @@ export const batchTypes = {
   },
   "message.clicked": {
     stream: "events",
-    summary: "A link of a message was clicked, by a person or a machine",
+    summary: english("A link of a message was clicked, by a person or a machine"),
     matches: isOf("click"),
     key: eventKey,
     members: { ...reaction, link: ["link", Absent] },
@@ -108,7 +109,7 @@ export const batchTypes = {
   },
   "message.bounced": {
     stream: "events",
-    summary: "A message bounced, for good or for now",
+    summary: english("A message bounced, for good or for now"),
     matches: isOf("bounce", "soft_bounce"),
     key: eventKey,
     members: { ...reaction, event: ["event", Text.annotate({ description: "`bounce` or `soft_bounce`" })] },
@@ -116,7 +117,7 @@ export const batchTypes = {
   },
   "decision.made": {
     stream: "decisions",
-    summary: "Generate, Batch generate or Deliver selected a variant",
+    summary: english("Generate, Batch generate or Deliver selected a variant"),
     matches: () => true,
     key: ["tracking_id", "template_id"],
     members: {

@@ -9,6 +9,7 @@ import { type LocalService, type Service, startInProcess } from "../support/serv
 import { startWith } from "../support/servicesOf.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { type Control, encoded, type FoundForm, foundOn, shapeOf } from "./found.ts"
+import { untranslated } from "./untranslated.ts"
 import { connect, deliveryEnvironment, furnish, managed, password, receiver, script } from "./furnished.ts"
 
 // The whole console, found by following what its pages lead to, so that a page that is added is tried as well.
@@ -199,6 +200,21 @@ const crawl = async ({ ask }: Visitor): Promise<Crawled> => {
   return { faults, paths, forms: [...forms.values()] }
 }
 
+/** Names and ids of the furnished organization that are words of the console as well. */
+const names = new Set(["brief", "main", "empty", "old", "design", "Admin token", "admin", "events"])
+
+/** The texts of one page of each shape that stay English for a browser that asks for German. */
+const englishTexts = async (by: Visitor, paths: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+  const onePerShape = [...new Map(paths.map((path) => [shapeOf(path), path])).values()]
+  const found = new Map<string, string>()
+  await faultsIn(onePerShape, async (path) => {
+    const page = await by.ask(path, { headers: { "accept-language": "de-DE,de;q=0.9,en;q=0.8" } })
+    if (isPage(page)) { for (const text of untranslated(page.text, names)) found.set(text, path) }
+    return []
+  })
+  return [...found].map(([text, path]) => `${path} is English in German: ${text}`)
+}
+
 /** An organization with something on every page. */
 const furnishAll = async (service: LocalService, slug: string, sink: string) => {
   const manage = managed(service)
@@ -303,6 +319,7 @@ describe("The whole console, found by its links", () => {
     assert.isAbove(forms.length, 25)
     const failures: Array<string> = [...faults]
     const fails = (status: number) => status >= 500 || status < 200
+    failures.push(...await englishTexts(by, paths))
 
     // Addresses typed by hand: each part of each shape of path, and each value of its query.
     const shapes = new Map(paths.filter((path) => !path.includes("/assets/")).map((path) => [shapeOf(path), path]))

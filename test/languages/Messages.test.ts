@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { catalogueFaults, completed, written } from "../../scripts/Languages.ts"
+import { readFileSync } from "node:fs"
+import { catalogueFaults, cataloguesFolder, completed, messagesOfSource, written } from "../../scripts/Languages.ts"
+import { languages } from "../../src/languages/Language.ts"
 import { messagesOf } from "../../scripts/Messages.ts"
 
 describe("messagesOf", () => {
@@ -22,6 +24,20 @@ describe("messagesOf", () => {
       { key: "They", one: "It" },
       { key: "member changed" },
     ])
+  })
+})
+
+describe("the catalogues", () => {
+  it("have a translation of every text, with its values, and no others", () => {
+    const messages = messagesOfSource()
+    for (const { tag } of languages.filter(({ tag }) => tag !== "en")) {
+      const catalogue = JSON.parse(readFileSync(`${cataloguesFolder}/${tag}.json`, "utf8"))
+      assert.deepStrictEqual(
+        catalogueFaults(catalogue, messages, tag),
+        [],
+        "run scripts/writeLanguages.ts, and translate",
+      )
+    }
   })
 })
 

@@ -1,4 +1,4 @@
-import { t } from "../../languages/Language.ts"
+import { t, translated } from "../../languages/Language.ts"
 import type { ConsoleCommand } from "../Commands.ts"
 
 /** The page that searches an organization. */
@@ -29,7 +29,7 @@ export const CommandBar = ({ base, commands }: {
           <li>
             <a href={href}>
               <span>{label}</span>
-              <span class="small muted">{kind}</span>
+              <span class="small muted">{translated(kind)}</span>
             </a>
           </li>
         ))}

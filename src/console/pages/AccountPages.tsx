@@ -142,7 +142,7 @@ const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}
       <Table
         cards="labelled"
         caption={t`Where you are signed in`}
-        headings={[t`Device`, t`Address`, t`Signed in (UTC)`, t`Last used (UTC)`, "[Actions]"]}
+        headings={[t`Device`, t`Address`, t`Signed in (UTC)`, t`Last used (UTC)`, t`[Actions]`]}
         rows={all.map((one) => [
           <>{deviceOf(one.user_agent)} {one.current && <Badge kind="good">{t`this session`}</Badge>}</>,
           one.address,
@@ -206,7 +206,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
       noun="account"
       caption={narrowedCaption(shown, "account", t`Accounts`)}
       placeholder={t`Name or e-mail address`}
-      headings={(sorted) => [sorted("name"), t`Kind`, sorted("created"), "[Actions]"]}
+      headings={(sorted) => [sorted("name"), t`Kind`, sorted("created"), t`[Actions]`]}
       row={(account) => [
         <>
           {account.name}

@@ -65,7 +65,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
         <Table
           cards="labelled"
           caption={counted(all.length, "group")}
-          headings={[t`Group`, t`Role`, t`Members`, "[Actions]"]}
+          headings={[t`Group`, t`Role`, t`Members`, t`[Actions]`]}
           rows={all.map(row(visit))}
         />
       </Card>

@@ -149,7 +149,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
         sorted("created"),
         t`Limit`,
         sorted("used"),
-        "[Actions]",
+        t`[Actions]`,
       ]}
       row={(key) => [
         <>

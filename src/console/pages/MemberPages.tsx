@@ -158,7 +158,7 @@ const invitationHeadings = (sorted: (name: string) => SortHeading | string) => [
   sorted("role"),
   t`Invited by`,
   sorted("until"),
-  "[Actions]",
+  t`[Actions]`,
 ]
 
 const invitationRow = (visit: Visit) => (one: Invitation) => [
@@ -229,7 +229,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
           }.`}
         </Empty>
       }
-      headings={(sorted) => [sorted("name"), sorted("role"), t`Second factor`, sorted("since"), "[Actions]"]}
+      headings={(sorted) => [sorted("name"), sorted("role"), t`Second factor`, sorted("since"), t`[Actions]`]}
       row={(member) => [
         <>
           <bdi>{member.name}</bdi>
@@ -278,7 +278,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
         <Table
           cards="labelled"
           caption={t`Open invitations`}
-          headings={invitationHeadings((name) => invitationShape.sorts[name]!.label)}
+          headings={invitationHeadings((name) => translated(invitationShape.sorts[name]!.label))}
           rows={open.slice(0, firstInvitations).map(invitationRow(visit))}
         />
         {open.length > firstInvitations && (

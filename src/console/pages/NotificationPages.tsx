@@ -110,7 +110,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           {t`Notifications appear here when a template has a winner or needs attention.`}
         </Empty>
       }
-      headings={() => [t`Notification`, t`Kind`, t`Time`, "[Actions]"]}
+      headings={() => [t`Notification`, t`Kind`, t`Time`, t`[Actions]`]}
       row={({ createdAt, id, kind, readAt, text, title }) => [
         <>
           <a href={`${path}/${id}`} dir="auto">{title}</a> {readAt === null && <Badge kind="accent">{t`unread`}</Badge>}

@@ -1,3 +1,4 @@
+import { roleName } from "./MemberPages.tsx"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { may } from "../../accounts/Actor.ts"
@@ -51,7 +52,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
               <a href={`/console/o/${slug}`}>{name}</a>,
               <code>{slug}</code>,
               time_zone,
-              visit.session.account.administrator ? "administrator" : visit.session.roles.get(slug),
+              visit.session.account.administrator ? t`administrator` : roleName(visit.session.roles.get(slug)),
             ])}
           />
         )}

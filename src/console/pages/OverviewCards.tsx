@@ -1,5 +1,5 @@
 import { overviewActions } from "../Commands.ts"
-import { t } from "../../languages/Language.ts"
+import { t, translated } from "../../languages/Language.ts"
 import { leastDecisions, type PageResults } from "../../results/KeptResults.ts"
 import { unitName } from "../../results/ObjectiveText.ts"
 import { trafficDays } from "../../results/Traffic.ts"
@@ -33,7 +33,7 @@ export const Attention = ({ troubles }: { readonly troubles: readonly Trouble[] 
     <ul class="attention">
       {troubles.slice(0, shownTroubles).map(({ action, detail, href, kind, title, what }) => (
         <li>
-          <Badge kind={kind}>{what}</Badge>
+          <Badge kind={kind}>{translated(what)}</Badge>
           <a href={href}>{title}</a>
           <p>{detail}</p>
           {action !== undefined && <a class="button compact" href={action.href}>{action.label}</a>}
@@ -127,7 +127,14 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
             cards="labelled"
             first={3}
             caption={t`Templates in use`}
-            headings={[t`Template`, t`Sends today (UTC)`, t`Last ${trafficDays} days`, t`Result`, t`Gain`, "[Results]"]}
+            headings={[
+              t`Template`,
+              t`Sends today (UTC)`,
+              t`Last ${trafficDays} days`,
+              t`Result`,
+              t`Gain`,
+              t`[Results]`,
+            ]}
             rows={shown.map((one) => {
               const { name, results, template: { id, variants } } = one
               const href = `${base}/templates/${encodeURIComponent(id)}`

@@ -65,7 +65,7 @@ export const queueTroubles = (base: string, oldestSeconds: number): ReadonlyArra
   oldestSeconds > longQueue
     ? [{
       kind: "bad",
-      what: "delivery",
+      what: english("delivery"),
       href: `${base}/deliveries?state=queued`,
       title: t`Messages are late`,
       detail: t`The oldest has been due for ${duration(oldestSeconds)}.`,
@@ -76,7 +76,7 @@ export const queueTroubles = (base: string, oldestSeconds: number): ReadonlyArra
 export const mailTroubles = ({ failed, pending, reason }: MailBacklog): ReadonlyArray<Trouble> =>
   reason === null ? [] : [{
     kind: pending > 0 ? "bad" : "warn",
-    what: "mail",
+    what: english("mail"),
     href: "/console/accounts",
     title: t`Mails of Parlance could not be sent`,
     detail: t`${
@@ -98,7 +98,7 @@ export const learningTroubles = (
 ): ReadonlyArray<Trouble> =>
   stopped.map(({ reason, templateId }) => ({
     kind: "bad",
-    what: "learning",
+    what: english("learning"),
     href: `${base}/templates/${encodeURIComponent(templateId)}/results`,
     title: t`${templateName(templateId)} has stopped learning`,
     detail: t`The model could not be updated in three attempts: ${reason}. The last model stays in use.`,
@@ -113,14 +113,14 @@ export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble
   return used < quota
     ? [{
       kind: "warn",
-      what: "quota",
+      what: english("quota"),
       href,
       title: t`Webhook quota: ${Math.floor(100 * used / quota)} % used`,
       detail: t`${figures} At 100 %, further webhooks are refused with status 429. ${ask}`,
     }]
     : [{
       kind: "bad",
-      what: "quota",
+      what: english("quota"),
       href,
       title: t`Webhook quota reached`,
       detail: t`${figures} ${
@@ -146,7 +146,7 @@ export const failureTroubles = (
   if (failed === 0 || share < Math.min(shownShare, threshold)) return []
   return [{
     kind: share >= threshold && failed >= manyFailed ? "bad" : "warn",
-    what: "delivery",
+    what: english("delivery"),
     href: `${deliveries}?state=failed&since=${since.toISOString()}`,
     title: t`${count(failed)} of ${count(failed + sent)} messages failed`,
     detail: t`That is ${percent(share)} of the messages sent or failed in the last 24 hours. The list of deliveries
@@ -165,7 +165,7 @@ export const reviewTroubles = (
 ): ReadonlyArray<Trouble> =>
   waiting === 0 ? [] : [{
     kind: "warn",
-    what: "review",
+    what: english("review"),
     href: waiting === 1 && newest[0] !== undefined ? `${base}/reviews/${newest[0].id}` : `${base}/reviews`,
     title: counted(waiting, "change waits for approval", "changes wait for approval"),
     detail: t`They go live once somebody other than their author has approved them.`,
@@ -176,7 +176,7 @@ export const stoppedTroubles = (actions: ReadonlyArray<BulkAction>, now: number,
   actions.filter((one) => isStopped(one, now))
     .map(({ changed, id, kind, matched, reason }): Trouble => ({
       kind: "bad",
-      what: "delivery",
+      what: english("delivery"),
       href: pathOf(id),
       title: kind === "retry"
         ? t`Retrying ${count(matched)} messages has stopped`
@@ -193,7 +193,7 @@ export const connectionTroubles = (base: string, ways: ReadonlyArray<ConnectionS
     !enabled ? [] : trouble !== null
       ? [{
         kind: trouble.state === "slow-down" ? "warn" : "bad",
-        what: "connection",
+        what: english("connection"),
         href: `${base}/connections/${name}`,
         title: `${name} ${translated(troubleTitle[trouble.state])}`,
         detail: trouble.reason,
@@ -201,7 +201,7 @@ export const connectionTroubles = (base: string, ways: ReadonlyArray<ConnectionS
       : paused
       ? [{
         kind: "warn",
-        what: "connection",
+        what: english("connection"),
         href: `${base}/connections/${name}`,
         title: t`${name} is paused`,
         detail: t`Paused. Due messages wait until you resume.`,
@@ -215,7 +215,7 @@ export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): R
     ...(lagSeconds > longLag
       ? [{
         kind: "bad" as const,
-        what: "events",
+        what: english("events"),
         href: `${base}/sources/${source}`,
         title: t`${nameOf(source)}: events are waiting`,
         detail: t`${count(pending)} payloads are waiting, the oldest for ${duration(lagSeconds)}.`,
@@ -224,7 +224,7 @@ export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): R
     ...(notUnderstood > 0
       ? [{
         kind: "warn" as const,
-        what: "events",
+        what: english("events"),
         href: `${base}/sources/${source}/inbox`,
         title: t`${nameOf(source)}: ${count(notUnderstood)} not understood`,
         detail: t`Some recent payloads could not be read. They are kept: fix the source, then replay them.`,
@@ -246,7 +246,7 @@ export const conditionTroubles = (
       const { lastHour, longestPauseHours, source } = condition
       return [{
         kind: "bad",
-        what: "events",
+        what: english("events"),
         href: `${base}/sources/${source}`,
         title: t`${nameOf(source)} has gone silent`,
         detail: t`Nothing was received for ${
@@ -258,7 +258,7 @@ export const conditionTroubles = (
     const { copyId, failed, requests, templateId, variable } = condition
     return [{
       kind: "bad",
-      what: "template",
+      what: english("template"),
       href: `${base}/templates/${encodeURIComponent(templateId)}`,
       title: t`${templateName(templateId)} / ${copyId} cannot be rendered`,
       detail: t`${count(failed)} of ${
@@ -296,7 +296,7 @@ export const templateTroubles = (
   templateName: (id: string) => string,
 ): ReadonlyArray<Trouble> => {
   const pathOf = (id: string) => `${base}/templates/${encodeURIComponent(id)}`
-  const common = { kind: "warn" as const, what: "template" }
+  const common = { kind: "warn" as const, what: english("template") }
   return [
     ...(inactive.length > shownAlone
       ? [{

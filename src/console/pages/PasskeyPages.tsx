@@ -109,7 +109,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
         <Table
           cards="labelled"
           caption={t`Your passkeys`}
-          headings={[t`Name`, t`Added (UTC)`, t`Last used (UTC)`, "[Actions]"]}
+          headings={[t`Name`, t`Added (UTC)`, t`Last used (UTC)`, t`[Actions]`]}
           rows={all.map((one) => row(one, domain))}
         />
       </Card>

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { maxTestGroups, TestGroups } from "../../delivery/receivers/TestGroups.ts"
+import { TestGroups } from "../../delivery/receivers/TestGroups.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { type TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
 import { english, t } from "../../languages/Language.ts"
@@ -62,7 +62,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           <Table
             cards="labelled"
             caption={counted(all.length, "test group")}
-            headings={[t`Name`, t`Addresses`, "[Actions]"]}
+            headings={[t`Name`, t`Addresses`, t`[Actions]`]}
             rows={all.map(({ emails, id, name }) => [
               <span dir="auto">{name}</span>,
               <>

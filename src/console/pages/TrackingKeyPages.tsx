@@ -58,7 +58,7 @@ const list = () =>
         <Table
           cards="labelled"
           caption={counted(keys.length, "key")}
-          headings={[t`Key`, t`Created (UTC)`, t`Use`, "[Actions]"]}
+          headings={[t`Key`, t`Created (UTC)`, t`Use`, t`[Actions]`]}
           rows={keys.map(row)}
         />
       </Card>,

@@ -6,7 +6,7 @@ import type { DryRun, Explained } from "../../../domain/DryRun.ts"
 import { sourceTitle } from "../../../domain/Source.ts"
 import { MappingTrials } from "../../../intake/mapping/MappingTrials.ts"
 import { WebhookSources } from "../../../intake/WebhookSources.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { CsrfField, Submit } from "../../components/Form.tsx"
@@ -80,7 +80,7 @@ const Explanation = ({ run, zone }: { readonly run: DryRun; readonly zone: strin
             one.event !== undefined
               ? (
                 <>
-                  <Badge kind="good">{eventKinds[one.event.event].words.one}</Badge>
+                  <Badge kind="good">{translated(eventKinds[one.event.event].words.one)}</Badge>
                   {one.event.automated && <span class="sub">{t`by a machine`}</span>}
                   <span class="sub">
                     <Time at={new Date(one.event.occurredAt).toISOString()} zone={zone} />
@@ -159,7 +159,7 @@ const show = Effect.fnUntraced(
           <TextAreaField
             {...area}
             name="mapping"
-            label={labels.mapping}
+            label={translated(labels.mapping)}
             hint={t`As JSON.`}
             value={values["mapping"] ?? ""}
           />
@@ -167,7 +167,7 @@ const show = Effect.fnUntraced(
         <TextAreaField
           {...area}
           name="body"
-          label={labels.body}
+          label={translated(labels.body)}
           hint={isCustom
             ? t`As your code would send it.`
             : t`As ${sourceTitle(sourceId)} sends it, from its documentation or its log.`}

@@ -149,7 +149,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
     ? 0
     : yield* inbox.countNotUnderstood(org.slug, sourceId)
   const here = `${at}?all=${all}`
-  const { title } = sourceId === mailSource ? { title: mailTitle } : sourceForms[sourceId]
+  const { title } = sourceId === mailSource ? { title: translated(mailTitle) } : sourceForms[sourceId]
   const back = isSandbox(org.slug)
     ? { href: `/console/o/${org.slug}/sandbox`, label: t`Sandbox` }
     : sourceId === mailSource

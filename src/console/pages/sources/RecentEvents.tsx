@@ -39,7 +39,7 @@ export const RecentEvents = ({ events, names, org }: {
         headings={[t`Event`, t`Message`, t`User`, t`Happened`, t`State`]}
         rows={events.map((event) => [
           <>
-            {eventKinds[event.event].words.one}
+            {translated(eventKinds[event.event].words.one)}
             {event.automated && <span class="sub">{t`by a machine`}</span>}
           </>,
           event.trackingId === null ? <span class="muted">{t`not known`}</span> : (

@@ -162,9 +162,13 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       })}
       <Card stacked>
         <div class="source-head">
-          <h2>{mailTitle}</h2>
+          <h2>{translated(mailTitle)}</h2>
           <span class="buttons push">
-            <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={t`Inbox of ${mailTitle}`}>
+            <a
+              class="button compact"
+              href={`${at}/${mailSource}/inbox`}
+              aria-label={t`Inbox of ${translated(mailTitle)}`}
+            >
               {t`Inbox`}
             </a>
           </span>

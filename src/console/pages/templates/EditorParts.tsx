@@ -139,7 +139,7 @@ export const PasteFrom = ({ again }: { readonly again: string }) => (
         {t`Paste its copy into the variables above. The form then shows the Liquid next to the original.`}
       </p>
       <select id="convert_from" name="convert_from" aria-describedby="convert_from-hint">
-        {platformNames.map((name) => <option value={name}>{copyPlatforms[name]}</option>)}
+        {platformNames.map((name) => <option value={name}>{translated(copyPlatforms[name])}</option>)}
       </select>
     </div>
     <button type="submit" class="button" name="do" value="convert" formaction={again}>{t`Convert to Liquid`}</button>

@@ -47,7 +47,7 @@ const endpointForm = inputForm(EndpointInput, {
     ),
     options: [
       ...singleTypes.map((type) => [type, type, eventSummaries[type]] as const),
-      ...batchedTypes.map((type) => [type, type, `${batchTypes[type].summary}. In batches.`] as const),
+      ...batchedTypes.map((type) => [type, type, batchTypes[type].summary] as const),
     ],
   },
 })
@@ -113,7 +113,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           <Table
             cards="labelled"
             caption={t`Webhook endpoints`}
-            headings={[t`Endpoint`, t`State`, t`Events`, "[Actions]"]}
+            headings={[t`Endpoint`, t`State`, t`Events`, t`[Actions]`]}
             rows={all.map((endpoint) => [
               <>
                 <a href={pathOf(visit, endpoint)}>{nameOf(endpoint)}</a>

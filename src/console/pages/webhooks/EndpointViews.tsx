@@ -5,7 +5,7 @@ import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import * as Json from "../../../json/Json.ts"
-import { t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 
 /** The state of an endpoint. */
 export const EndpointBadge = ({ endpoint: { disabledReason, enabled, failingSince }, zone }: {
@@ -26,9 +26,9 @@ export const EndpointBadge = ({ endpoint: { disabledReason, enabled, failingSinc
     )
 
 const states = {
-  pending: <Badge kind="warn">{t`pending`}</Badge>,
-  delivered: <Badge kind="good">{t`delivered`}</Badge>,
-  failed: <Badge kind="bad">{t`failed`}</Badge>,
+  pending: ["warn", english("pending")],
+  delivered: ["good", english("delivered")],
+  failed: ["bad", english("failed")],
 } as const
 
 /** The attempts to send an event, the latest first, with the response to each. */
@@ -65,7 +65,7 @@ export const SentEvents = ({ events, replay, zone }: {
       <Table
         cards="labelled"
         caption={t`Events of the last 30 days`}
-        headings={[t`Event`, t`State`, t`Attempts`, t`Content`, "[Actions]"]}
+        headings={[t`Event`, t`State`, t`Attempts`, t`Content`, t`[Actions]`]}
         rows={events.map(({ batch, body, createdAt, dueAt, id, log, state, type }) => [
           <>
             {type.split(".").map((part, index) =>
@@ -82,7 +82,7 @@ export const SentEvents = ({ events, replay, zone }: {
             <span class="sub mono">{id}</span>
           </>,
           <>
-            {states[state]}
+            <Badge kind={states[state][0]}>{translated(states[state][1])}</Badge>
             {state === "pending" && (
               <span class="sub">
                 {t`next at ${<Time at={dueAt.toISOString()} zone={zone} />}`}
