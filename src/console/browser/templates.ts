@@ -163,8 +163,10 @@ if (form !== null) {
     const mine = number
     frame.after(next)
     onArrival(next, () => {
+      // A later preview removes this frame. Removing a frame that still loads ends its loading, which leads here.
+      if (mine !== number) return
       const body = next.contentDocument
-      if (body === null || mine !== number) return next.remove()
+      if (body === null) return next.remove()
       const top = frame.contentWindow?.scrollY ?? 0
       for (const other of all(form, ".frame-holder iframe")) if (other !== next) other.remove()
       frame = next
