@@ -1,4 +1,5 @@
-import { currentLanguage, plural, t } from "../languages/Language.ts"
+import type { Role } from "../accounts/Account.ts"
+import { currentLanguage, english, plural, t, translated } from "../languages/Language.ts"
 import { rateDecimals } from "../results/ObjectiveText.ts"
 
 // The formats of numbers, percentages, dates and durations on all pages of the console.
@@ -123,3 +124,9 @@ export const firstOf = (texts: ReadonlyArray<string>, most: number, unnamed = 0)
 
 /** The name of a duplicate: `Copy of Footer`. At most 200 characters. */
 export const copyName = (name: string): string => t`Copy of ${name}`.slice(0, 200)
+
+/** Roles by their name in the API. */
+export const roleWords = { viewer: english("viewer"), editor: english("editor"), admin: english("admin") } as const
+
+/** A role in the language of the page, as part of a sentence. Empty without a role. */
+export const roleName = (role: Role | undefined): string => role === undefined ? "" : translated(roleWords[role])

@@ -1,5 +1,5 @@
 import { isSandbox } from "../domain/Sandbox.ts"
-import { english, t } from "../languages/Language.ts"
+import { english, t, translated } from "../languages/Language.ts"
 import { navigation, sandboxNavigation } from "./Navigation.ts"
 
 // The way to a page: its breadcrumbs, and the tabs of the template that it belongs to.
@@ -23,7 +23,7 @@ export const sectionOf = (path: string, back?: string): Crumb | undefined => {
   const [base, slug = ""] = /^\/console\/o\/([^/]+)/.exec(path) ?? []
   if (base === undefined) return undefined
   return (isSandbox(slug) ? sandboxNavigation : navigation)
-    .flatMap(({ links }) => links.map(({ label, path }) => ({ href: `${base}${path}`, label })))
+    .flatMap(({ links }) => links.map(({ label, path }) => ({ href: `${base}${path}`, label: translated(label) })))
     .filter(({ href }) => path === href || (href !== base && path.startsWith(`${href}/`)))
     .sort((a, b) => b.href.length - a.href.length)[0] ??
     (back === undefined ? undefined : sectionOf(back.split("?")[0]!))
@@ -63,7 +63,7 @@ const tabByPart: Readonly<Record<string, string>> = {
 export const templateTabs = (path: string, canEdit: boolean): ReadonlyArray<Tab> => {
   const [, base, part = ""] = templatePath.exec(path) ?? []
   if (base === undefined) return []
-  const current = Object.hasOwn(tabByPart, part) ? tabByPart[part] : t`Content`
+  const current = translated(Object.hasOwn(tabByPart, part) ? tabByPart[part]! : english("Content"))
   return [
     { label: t`Content`, href: base },
     { label: t`Audience`, href: `${base}/audience` },

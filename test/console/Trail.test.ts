@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { sectionOf, shortTitle, templateTabs, trailOf } from "../../src/console/Trail.ts"
+import { inLanguageOf } from "../../src/languages/Language.ts"
 
 const base = "/console/o/acme"
 
@@ -65,4 +67,13 @@ describe("the tabs of a template", () => {
     const labels = templateTabs(`${base}/templates/t`, false).map(({ label }) => label)
     assert.deepStrictEqual(labels, ["Content", "Audience", "Results", "Comments", "History"])
   })
+})
+
+describe("the way to a page in German", () => {
+  it.effect("marks the tab of the page, and names its section", () =>
+    Effect.sync(() => {
+      const tabs = templateTabs(`${base}/templates/welcome/results`, true)
+      assert.deepStrictEqual(tabs.filter(({ isCurrent }) => isCurrent).map(({ label }) => label), ["Ergebnisse"])
+      assert.strictEqual(sectionOf(`${base}/templates/welcome`)?.label, "Vorlagen")
+    }).pipe(inLanguageOf("de")))
 })

@@ -1,3 +1,4 @@
+import { roleName } from "../Format.ts"
 import type { ComponentChildren } from "preact"
 import { reaches, type Role } from "../../accounts/Account.ts"
 import type { SignedIn } from "../../accounts/Sessions.ts"
@@ -29,7 +30,7 @@ const Switcher = ({ current, organizations, role, session }: {
     <summary>
       <span class="name">
         <span class="visually-hidden">{t`Organization:`}</span> {current?.name ?? t`Choose one`}
-        {current !== undefined && role !== undefined && <span class="role">{role}</span>}
+        {current !== undefined && role !== undefined && <span class="role">{roleName(role)}</span>}
       </span>
     </summary>
     <ul>

@@ -13,11 +13,11 @@ import { Form } from "../components/Form.tsx"
 import { inputForm } from "../components/InputForm.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { Table } from "../components/Table.tsx"
-import { count, counted } from "../Format.ts"
+import { count, counted, roleName } from "../Format.ts"
 import { pages } from "../Pages.ts"
 import type { Fields, Visit } from "../Routes.tsx"
 import { view } from "../View.tsx"
-import { roleField, roleName } from "./MemberPages.tsx"
+import { roleField } from "./MemberPages.tsx"
 
 const members = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
 const at = (visit: Visit) => `${members(visit)}/groups`

@@ -23,7 +23,7 @@ import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { inputForm } from "../components/InputForm.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
-import { count, counted } from "../Format.ts"
+import { count, counted, roleName, roleWords } from "../Format.ts"
 import type { ListShape } from "../../domain/List.ts"
 import { english, t, translated } from "../../languages/Language.ts"
 import { linkNotes } from "./MailNotes.tsx"
@@ -44,11 +44,6 @@ const roles: ReadonlyArray<readonly [Role, string, string]> = [
     english("Editor who also manages keys, members, sources, connections, settings and erasure."),
   ],
 ]
-
-const roleWords = { viewer: english("viewer"), editor: english("editor"), admin: english("admin") } as const
-
-/** A role in the language of the page, as part of a sentence. Empty without a role. */
-export const roleName = (role: Role | undefined): string => role === undefined ? "" : translated(roleWords[role])
 
 /** The field for a role. */
 export const roleField = { label: english("Role"), as: "radio", options: roles } as const

@@ -1,4 +1,4 @@
-import { roleName } from "./MemberPages.tsx"
+import { roleName } from "../Format.ts"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { may } from "../../accounts/Actor.ts"

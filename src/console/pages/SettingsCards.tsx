@@ -1,4 +1,3 @@
-import { roleName } from "./MemberPages.tsx"
 import type { ComponentChildren } from "preact"
 import { type Organization } from "../../domain/Organization.ts"
 import { DayOfWeek } from "../../domain/Season.ts"
@@ -10,7 +9,7 @@ import { type InputField, inputFields, type ShownForm } from "../components/Inpu
 import { Time } from "../components/Time.tsx"
 import { shareOf } from "../FieldShare.ts"
 import { ifSent, list, orNull } from "../FormReaders.ts"
-import { counted, percent } from "../Format.ts"
+import { counted, percent, roleName } from "../Format.ts"
 import { type Visit } from "../Routes.tsx"
 import { dayNames, holdoutWords, trackingWords } from "./templates/Words.ts"
 

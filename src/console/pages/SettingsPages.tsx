@@ -1,4 +1,4 @@
-import { roleName } from "./MemberPages.tsx"
+import { roleName } from "../Format.ts"
 import { Effect, Record, Result } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"

@@ -1,4 +1,4 @@
-import { roleName } from "./MemberPages.tsx"
+import { roleName } from "../Format.ts"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"

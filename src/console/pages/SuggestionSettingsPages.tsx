@@ -1,4 +1,4 @@
-import { roleName } from "./MemberPages.tsx"
+import { roleName } from "../Format.ts"
 import { Effect } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { english, t } from "../../languages/Language.ts"
