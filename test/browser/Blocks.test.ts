@@ -98,11 +98,12 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
       // The boxes follow a message that scrolls itself.
       await page.waitForFunction(() => document.querySelector(".preview-blocks")!.scrollHeight > 1200)
       for (const top of [60, 0]) {
-        await preview.locator("html").evaluate((root, top) => root.scrollTo(0, top), top)
-        await page.waitForFunction(
-          (isDown) => (document.querySelector(".preview-blocks")!.scrollTop > 0) === isDown,
-          top > 0,
-        )
+        // A preview that arrives meanwhile begins at its top, so that the message scrolls until its boxes have followed.
+        await page.waitForFunction((top) => {
+          const frame = document.querySelector<HTMLIFrameElement>(".frame-holder iframe:not(.coming)")
+          frame?.contentDocument?.querySelector("iframe")?.contentWindow?.scrollTo(0, top)
+          return (document.querySelector(".preview-blocks")!.scrollTop > 0) === (top > 0)
+        }, top)
       }
       await button.getByLabel("Space below").fill("40")
       await button.getByRole("button", { name: "Divider" }).click()
@@ -130,7 +131,18 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
       await preview.getByRole("link", { name: "See what is new" }).waitFor()
       const outlined = page.locator(".preview-blocks .chosen")
       await page.getByRole("heading", { name: "Preview" }).scrollIntoViewIfNeeded()
-      const { height, width, x, y } = (await preview.getByRole("heading", { name: "Spring is here" }).boundingBox())!
+      // Boxes come once the message of a new preview is there.
+      const shown = preview.getByRole("heading", { name: "Spring is here" })
+      const isUnder = async () => {
+        const { height, width, x, y } = (await shown.boundingBox())!
+        return await page.evaluate(
+          ([x, y]) => document.elementFromPoint(x!, y!)?.matches(".preview-blocks [data-path]") === true,
+          [x + width / 2, y + height / 2],
+        )
+      }
+      await page.waitForFunction(() => document.querySelectorAll(".frame-holder iframe").length === 1)
+      while (!(await isUnder())) await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)))
+      const { height, width, x, y } = (await shown.boundingBox())!
       await page.mouse.click(x + width / 2, y + height / 2)
       await opened(page, "Spring is here").locator(".rich:focus").waitFor()
       const box = (await outlined.boundingBox())!
