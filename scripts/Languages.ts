@@ -39,13 +39,19 @@ export const written = (catalogue: Catalogue): string => {
   return `{\n${lines.join(",\n")}\n}\n`
 }
 
-const placeholders = (text: string): string => [...new Set(text.match(/\{\d+\}/g) ?? [])].sort().join(" ")
+const placeholders = (text: string): ReadonlySet<string> => new Set(text.match(/\{\d+\}/g))
+
+/** Whether a translation has the values of its key. A plural form may leave values out: "a message" for 1. */
+const keepsValues = (key: string, form: string, mayLeaveOut: boolean): boolean => {
+  const [own, given] = [placeholders(form), placeholders(key)]
+  return own.isSubsetOf(given) && (mayLeaveOut || own.size === given.size)
+}
 
 /** The forms of a translation. */
 export const formsOf = (translation: string | PluralForms): ReadonlyArray<string> =>
   typeof translation === "string" ? [translation] : Object.values(translation)
 
-/** What is wrong in a catalogue: missing and superfluous texts, lost values, missing plural forms. */
+/** The faults of a catalogue: missing and superfluous texts, missing plural forms, and other values than the English text. */
 export const catalogueFaults = (
   catalogue: Catalogue,
   messages: ReadonlyMap<string, Message>,
@@ -62,7 +68,7 @@ export const catalogueFaults = (
   })
   const lost = Object.entries(catalogue).flatMap(([key, translation]) =>
     formsOf(translation)
-      .filter((form) => form !== "" && typeof translation === "string" && placeholders(form) !== placeholders(key))
+      .filter((form) => form !== "" && !keepsValues(key, form, typeof translation !== "string"))
       .map((form) => `other values than in ${JSON.stringify(key)}: ${JSON.stringify(form)}`)
   )
   const superfluous = Object.keys(catalogue).filter((key) => !messages.has(key))

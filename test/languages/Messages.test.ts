@@ -51,6 +51,10 @@ describe("catalogueFaults", () => {
       'other values than in "By {0}": "Von {1}"',
       'not in the source: "Old"',
     ])
+    const otherValue = { "By {0}": "Von {0}", "{0} mails": { one: "eine Mail", other: "{1} Mails" } }
+    assert.deepStrictEqual(catalogueFaults(otherValue, messages, "de"), [
+      'other values than in "{0} mails": "{1} Mails"',
+    ])
     assert.deepStrictEqual(catalogueFaults({ "By {0}": "" }, messages, "de"), [
       'no translation of "By {0}"',
       'no translation of "{0} mails"',
