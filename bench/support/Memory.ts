@@ -13,7 +13,7 @@ export const familyOf = (pid: number): ReadonlyArray<number> => {
 }
 
 /**
- * Returns the proportional memory (PSS) of a process: all of it, its own pages, pages of files, and shared memory. A page
+ * Returns the proportional memory (PSS) of a process: the sum, private pages, pages of files, and shared memory. A page
  * that several processes share counts once in total. A process that has ended counts 0. Unit: MiB.
  */
 export const memoryOf = (pid: number) => {

@@ -137,8 +137,8 @@ export class BaseError {
   }
 
   /**
-   * Draws `count` errors of the base rate and the components' effects for `forces`: those of the first coefficient, then of
-   * the second one. `normal` returns independent standard normal numbers.
+   * Draws `count` errors of the base rate and the components' effects for `forces`: all of the first coefficient, then all
+   * of the second. `normal` returns independent standard normal numbers.
    */
   draw(count: number, normal: () => number): Float64Array {
     const size = this.#size

@@ -90,7 +90,7 @@ export const inLanguageOf =
   }
 
 /**
- * The first language that a browser asks for, of those that the console has. `header`: the text of `Accept-Language`.
+ * The first language of the console that a browser requests. `header`: the text of `Accept-Language`.
  * Default: English.
  */
 export const acceptedLanguage = (header: string | undefined): Language => {

@@ -118,7 +118,7 @@ const withMarks = (observed: Observed, isHtml: boolean): string => {
   return pieces.join("") + text.slice(copied)
 }
 
-/** Returns the variables that use names without a value, with marks in their places, and those in `always`. Default: none. */
+/** Returns the variables that use names without a value, with marks in their places, and the variables in `always`. Default: none. */
 export const marked = (
   observed: ReadonlyArray<Observed>,
   formats: RenderedFormats,

@@ -47,7 +47,7 @@ export const SuggestionSetupPatch = Schema.Struct({
   endpoint: optional(Source),
   url: optional(described(
     Schema.NullOr(HttpUrl),
-    "Such as `https://api.openai.com/v1`. Private addresses only if `OUTBOUND_ALLOW` lists them. Another URL forgets the " +
+    "For example `https://api.openai.com/v1`. Private addresses only if `OUTBOUND_ALLOW` lists them. Another URL forgets the " +
       "key. The URL as it is shown stays unchanged",
   )),
   model: optional(described(Schema.NullOr(PlatformId), "Such as `gpt-5-mini`")),

@@ -14,7 +14,7 @@ import { connect, deliveryEnvironment, furnish, managed, password, receiver, scr
 
 // The whole console, found by following what its pages lead to, so that a page that is added is tried as well.
 
-/** Pages of one shape that are looked at, and of all: more of the same show nothing new. */
+/** The most pages of one shape, and of all shapes: further pages of a shape show nothing new. */
 const perShape = 6
 const mostPages = 600
 

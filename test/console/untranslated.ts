@@ -19,6 +19,6 @@ const textsOf = (page: string): ReadonlySet<string> => {
   return new Set([...ours.split(/<[^>]*>/), ...attributes].map(plain))
 }
 
-/** Texts of a page in German that the catalogue has in English, except those of `data`. */
+/** Texts of a page in German that the catalogue has in English. Texts in `data` are left out. */
 export const untranslated = (page: string, data: ReadonlySet<string>): ReadonlyArray<string> =>
   [...textsOf(page)].filter((text) => translations.has(text) && !data.has(text))

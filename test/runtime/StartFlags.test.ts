@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { startEnvironment, startFlags } from "../support/service.ts"
 
 describe("The memory settings of the service", () => {
-  it("equal those of `deno task start` in the image and for the other tasks that serve", () => {
+  it("of the image and of other tasks equal the settings of `deno task start`", () => {
     const flag = startFlags.find((flag) => flag.startsWith("--v8-flags="))!
     const { tasks } = JSON.parse(readFileSync("deno.json", "utf8"))
     for (const task of ["parlance", "demo"]) assert.include(tasks[task].command, ` ${flag} src/`)

@@ -47,7 +47,7 @@ export interface Outline {
   readonly source: string
   /** `mj-body`, whose children are the sections. */
   readonly body: Block
-  /** Defaults of attributes by element, from `mj-attributes`. Those of a class have the key `.name`. */
+  /** Defaults of attributes by element, from `mj-attributes`. Defaults of a class have the key `.name`. */
   readonly defaults: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
