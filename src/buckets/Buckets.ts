@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { AddressGuard } from "../delivery/AddressGuard.ts"
+import { AddressGuard } from "../settings/AddressGuard.ts"
 import * as OutboundHttp from "../delivery/OutboundHttp.ts"
 import { secretIs } from "../domain/Blanked.ts"
 import { InvalidInput } from "../domain/Errors.ts"

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import * as http from "node:http"
 import * as https from "node:https"
 import { isIP } from "node:net"
-import { AddressGuard, AddressRefused, guardCode } from "./AddressGuard.ts"
+import { AddressGuard, AddressRefused, guardCode } from "../settings/AddressGuard.ts"
 import { MayBegin } from "./MayBegin.ts"
 
 /** Timeout of opening a connection, including its TLS handshake. */

@@ -1,7 +1,7 @@
 import { Context, Duration, Effect, Layer, Metric, Option, Random, Redacted, Schedule, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { ForgottenPasswords } from "../accounts/ForgottenPasswords.ts"
-import { AddressGuard } from "../delivery/AddressGuard.ts"
+import { AddressGuard } from "../settings/AddressGuard.ts"
 import { retryPause, storable } from "../delivery/AttemptOutcome.ts"
 import { Composer } from "../delivery/Composer.ts"
 import type { Connection, SendResult, TestResult } from "../delivery/Connection.ts"

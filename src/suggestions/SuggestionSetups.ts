@@ -1,7 +1,7 @@
 import { Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { HttpUrl, PlatformId, Token } from "../delivery/connections/Entry.ts"
-import { AddressGuard } from "../delivery/AddressGuard.ts"
+import { AddressGuard } from "../settings/AddressGuard.ts"
 import { described } from "../domain/described.ts"
 import { secretIs } from "../domain/Blanked.ts"
 import { InvalidInput } from "../domain/Errors.ts"

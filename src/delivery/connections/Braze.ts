@@ -1,6 +1,6 @@
 import { Effect, Result, Schema, type Scope } from "effect"
 import { messageKeyOf, nameOf } from "../../domain/EventKeys.ts"
-import type { AddressGuard } from "../AddressGuard.ts"
+import type { AddressGuard } from "../../settings/AddressGuard.ts"
 import type { Connection, Message } from "../Connection.ts"
 import { htmlOf, mailboxText } from "../../text/Email.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"

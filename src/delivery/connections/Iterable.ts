@@ -1,6 +1,6 @@
 import { Effect, Schema, type Scope } from "effect"
 import { nameOf } from "../../domain/EventKeys.ts"
-import type { AddressGuard } from "../AddressGuard.ts"
+import type { AddressGuard } from "../../settings/AddressGuard.ts"
 import type { Connection, SendResult } from "../Connection.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"
 import {

@@ -1,5 +1,5 @@
 import { Effect, Result, type Scope } from "effect"
-import type { AddressGuard } from "../AddressGuard.ts"
+import type { AddressGuard } from "../../settings/AddressGuard.ts"
 import type { SinkMessages } from "../sandbox/SinkMessages.ts"
 import type { Composer } from "../Composer.ts"
 import type { Connection, ConnectionInput, Faults } from "../Connection.ts"

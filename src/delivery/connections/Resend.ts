@@ -1,7 +1,7 @@
 import { Duration, Effect, Result, Schema, type Scope } from "effect"
 import { messageKeyOfRecipient, nameOf } from "../../domain/EventKeys.ts"
 import { mailboxText } from "../../text/Email.ts"
-import type { AddressGuard } from "../AddressGuard.ts"
+import type { AddressGuard } from "../../settings/AddressGuard.ts"
 import { Composer } from "../Composer.ts"
 import type { Connection, SendResult } from "../Connection.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"

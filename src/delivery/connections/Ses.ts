@@ -1,7 +1,7 @@
 import { Clock, Duration, Effect, Schema, type Scope } from "effect"
 import { Buffer } from "node:buffer"
 import { messageKeyOfRecipient, nameOf } from "../../domain/EventKeys.ts"
-import type { AddressGuard } from "../AddressGuard.ts"
+import type { AddressGuard } from "../../settings/AddressGuard.ts"
 import { Composer } from "../Composer.ts"
 import type { Connection, SendResult } from "../Connection.ts"
 import { signed } from "../AwsSignature.ts"

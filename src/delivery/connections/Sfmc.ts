@@ -1,7 +1,7 @@
 import { Clock, Effect, Result, Schema, type Scope, Semaphore } from "effect"
 import { nameOf } from "../../domain/EventKeys.ts"
 import { t } from "../../languages/Language.ts"
-import type { AddressGuard } from "../AddressGuard.ts"
+import type { AddressGuard } from "../../settings/AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"
 import {

@@ -1,7 +1,7 @@
 import { Effect, Result, Schema, type Scope } from "effect"
 import { isIPv6 } from "node:net"
 import { domainToASCII } from "node:url"
-import { AddressGuard } from "../AddressGuard.ts"
+import { AddressGuard } from "../../settings/AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import { Composer } from "../Composer.ts"
 import { DkimSigning } from "../dkim/DkimSigning.ts"

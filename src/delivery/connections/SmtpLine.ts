@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import SMTPConnection from "nodemailer/lib/smtp-connection"
 import { connect, isIP, type Socket } from "node:net"
-import { type AddressGuard, AddressRefused } from "../AddressGuard.ts"
+import { type AddressGuard, AddressRefused } from "../../settings/AddressGuard.ts"
 import type { SmtpFault } from "./SmtpReplies.ts"
 import { SmtpSession } from "./SmtpSession.ts"
 import { setupMillis, type SmtpTimes } from "./SmtpTimes.ts"

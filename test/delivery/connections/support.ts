@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
-import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
+import { AddressGuard } from "../../../src/settings/AddressGuard.ts"
 import { SinkMessages } from "../../../src/delivery/sandbox/SinkMessages.ts"
 import { Composer } from "../../../src/delivery/Composer.ts"
 import type { Connection, Message, SendResult } from "../../../src/delivery/Connection.ts"

@@ -89,7 +89,7 @@ export class AddressGuard extends Context.Service<AddressGuard, {
   readonly lookup: LookupFunction
   /** Looks up a name like `lookup`, but returns only listed addresses. */
   readonly lookupListed: LookupFunction
-}>()("parlance/delivery/AddressGuard") {
+}>()("parlance/settings/AddressGuard") {
   /**
    * `allow` lists addresses and CIDR ranges that are allowed although they are special. Default: no entries. `resolve`
    * replaces the resolver of the operating system. Fails with `OutboundAllowFaulty` if an entry is not an address

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { LookupFunction } from "node:net"
-import { AddressGuard, AddressRefused } from "../../src/delivery/AddressGuard.ts"
+import { AddressGuard, AddressRefused } from "../../src/settings/AddressGuard.ts"
 
 const forbidden: ReadonlyArray<string> = [
   // IPv4: this machine, private, link-local with the metadata service, shared, and unassigned.
