@@ -163,11 +163,8 @@ export class Buckets extends Context.Service<Buckets, {
       })
 
       const guarded = (endpoint: string | null) => {
-        const host = endpoint === null ? undefined : new URL(endpoint).hostname.replace(/^\[|\]$/g, "")
-        const refusal = host === undefined ? undefined : guard.hostRefusalOf(host)
-        return refusal === undefined
-          ? Effect.void
-          : fault("/endpoint", `must be an allowed address: ${host} ${refusal}`)
+        const refusal = endpoint === null ? undefined : guard.urlRefusalOf(new URL(endpoint))
+        return refusal === undefined ? Effect.void : fault("/endpoint", `must be an allowed address: ${refusal}`)
       }
 
       const set = Effect.fn("Buckets.set")(function* (org: OrgSlug, input: BucketInput) {

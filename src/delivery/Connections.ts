@@ -16,7 +16,7 @@ import { Composer } from "./Composer.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { ensureSandbox } from "../organizations/Sandboxes.ts"
 import { SinkMessages } from "./sandbox/SinkMessages.ts"
-import type { Connection } from "./Connection.ts"
+import type { Connection, ConnectionInput, Faults } from "./Connection.ts"
 import type { Variables } from "./connections/Entry.ts"
 import { type PlatformName, platforms } from "./connections/Platforms.ts"
 import { DkimSigning } from "./dkim/DkimSigning.ts"
@@ -143,7 +143,26 @@ const sandboxConnection = "sandbox"
 /** Whether a text is a valid name of a connection. */
 const isName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
 
+/** Settings of all platforms that hold the URL of a server. */
+const serverUrls = ["url", "endpoint", "auth_endpoint", "rest_endpoint"]
+
+/** Returns a fault for each server in valid settings that `guard` forbids by its address. */
+const forbiddenServers = (guard: AddressGuard["Service"], settings: ConnectionInput["settings"]): Faults => {
+  const fault = (name: string, refusal: string | undefined): Faults =>
+    refusal === undefined ? [] : [{ pointer: `/settings/${name}`, detail: `must be an allowed address: ${refusal}` }]
+  const { host, tls } = settings
+  const refusal = typeof host === "string" ? guard.hostRefusalOf(host, tls === "none") : undefined
+  return [
+    ...fault("host", refusal && `${host} ${refusal}`),
+    ...serverUrls.flatMap((name) => {
+      const url = settings[name]
+      return typeof url === "string" ? fault(name, guard.urlRefusalOf(new URL(url))) : []
+    }),
+  ]
+}
+
 interface Surroundings {
+  readonly guard: AddressGuard["Service"]
   readonly box: SecretBox["Service"]
   readonly changes: Changes["Service"]
   readonly clock: Clock.Clock
@@ -159,7 +178,7 @@ interface Surroundings {
 }
 
 /** Creates and changes connections. */
-const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
+const makePut = ({ box, changes, clock, guard, opened, rows, sql }: Surroundings) => {
   const put = Effect.fn("Connections.put")(function* (org: OrgSlug, name: string, change: ConnectionChange) {
     const now = new Date(clock.currentTimeMillisUnsafe())
     const row = yield* sql.withTransaction(Effect.gen(function* () {
@@ -191,6 +210,10 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
       }
       const settings = change.settings ?? before?.settings ?? {}
       if (platform !== undefined) faults.push(...platforms[platform].faults({ settings, secrets }))
+      // A connection with an address that is no longer allowed can still be paused, disabled or given new secrets.
+      if (faults.length === 0 && !isDeepStrictEqual(settings, before?.settings)) {
+        faults.push(...forbiddenServers(guard, settings))
+      }
       if (faults.length > 0) return yield* new InvalidInput({ faults })
       // Changed settings or secrets may remove the cause of the refusals.
       const isMended = before !== undefined &&
@@ -440,7 +463,7 @@ export class Connections extends Context.Service<Connections, {
         )
       })
 
-      const surroundings = { box, changes, clock, sql, rows, opened, one, found }
+      const surroundings = { box, changes, clock, guard, sql, rows, opened, one, found }
       const put = makePut(surroundings)
       const { refuse, resume } = makeBrake(surroundings)
 

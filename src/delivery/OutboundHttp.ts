@@ -2,7 +2,6 @@ import { Duration, Effect, Schema, type Scope } from "effect"
 import { Buffer } from "node:buffer"
 import * as http from "node:http"
 import * as https from "node:https"
-import { isIP } from "node:net"
 import { AddressGuard, AddressRefused, guardCode } from "../settings/AddressGuard.ts"
 import { MayBegin } from "./MayBegin.ts"
 
@@ -97,20 +96,6 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
     })
   )
 
-  /**
-   * Returns why a request is refused before any look-up, or undefined. An IP address is never looked up, so it is
-   * checked here.
-   */
-  const refusalOf = (url: URL): string | undefined => {
-    if (url.protocol !== "https:" && url.protocol !== "http:") return `${url.protocol} is not https:`
-    const host = url.hostname.replace(/^\[|\]$/g, "")
-    const refusal = guard.hostRefusalOf(host)
-    if (refusal !== undefined) return `${host} ${refusal}`
-    return url.protocol === "http:" && isIP(host) !== 0 && !guard.isListed(host)
-      ? `${host} is not listed in OUTBOUND_ALLOW, and unencrypted connections are made only to what is`
-      : undefined
-  }
-
   const attempt = (
     { body, headers, maxBytes = maxAnswer, method, url }: OutboundRequest,
     progress: Progress,
@@ -196,7 +181,8 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
   return {
     request: (request) =>
       Effect.suspend(() => {
-        const refusal = refusalOf(request.url)
+        // An IP address is never looked up, so it is checked here.
+        const refusal = guard.urlRefusalOf(request.url)
         if (refusal !== undefined) return Effect.fail(new NoAnswer({ kind: "address", detail: refusal, sent: false }))
         const { timeout = totalTimeout } = request
         const progress: Progress = { connected: false, sent: false }

@@ -309,7 +309,7 @@ const servicesOver = (layerActors: LayerActors) =>
         WebhookBatches.layerBatchBodies,
         BucketRuns.layer.pipe(Layer.provideMerge(Buckets.layer), Layer.provide([layerGuard, Organizations.layer])),
       ).pipe(Layer.provideMerge(Exports.layer)),
-      WebhookEndpoints.layer,
+      WebhookEndpoints.layer.pipe(Layer.provide(layerGuard)),
       MappingTrials.layer,
     ),
     OperatorRefusals.layer,

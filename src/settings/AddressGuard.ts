@@ -24,6 +24,8 @@ export class AddressRefused extends Error {
 }
 
 const given = ipaddr.IPv6.parseCIDR("2000::/3")
+/** A public address that Azure routes to a service of the machine, which answers with credentials. */
+const wireServer = "168.63.129.16"
 const nat64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96")
 
 const kinds: Readonly<Record<string, string>> = {
@@ -35,6 +37,7 @@ const kinds: Readonly<Record<string, string>> = {
   carrierGradeNat: "a provider's shared address",
   private: "a private address",
   uniqueLocal: "a private address",
+  wireServer: "an address where Azure answers with credentials",
   "6to4": "a 6to4 address",
   teredo: "a Teredo address",
 }
@@ -46,7 +49,10 @@ const described = (kind: string) => kinds[kind] ?? "a reserved address"
  * unless listed.
  */
 const specialKind = (address: Address): string | undefined => {
-  if (address instanceof ipaddr.IPv4) return address.range() === "unicast" ? undefined : address.range()
+  if (address instanceof ipaddr.IPv4) {
+    if (address.toString() === wireServer) return "wireServer"
+    return address.range() === "unicast" ? undefined : address.range()
+  }
   // Networks without IPv4 reach all IPv4 addresses under this prefix, including private ones.
   if (address.match(nat64)) return specialKind(innerIPv4(address))
   if (address.range() !== "unicast") return address.range()
@@ -64,6 +70,9 @@ const isName = (host: string): boolean => {
     !/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1)!)
 }
 
+/** Whether a name always means this machine, without a name server (RFC 6761). */
+const isLocal = (host: string): boolean => /^(.+\.)?localhost\.?$/i.test(host)
+
 /**
  * Decides to which addresses this service may connect on behalf of an organization: to public addresses, and to special
  * addresses that `OUTBOUND_ALLOW` lists. Special addresses are loopback, private, link-local, shared, multicast,
@@ -76,10 +85,13 @@ export class AddressGuard extends Context.Service<AddressGuard, {
    */
   readonly refusalOf: (address: string) => string | undefined
   /**
-   * Returns why users may not enter this host: it is not a host name, or it is a forbidden address. Undefined if they
-   * may. The addresses of a name are checked by `lookup`.
+   * Returns why users may not enter this host, as the end of a sentence that begins with the host: it is not a host
+   * name, it is a forbidden address, or it is an unlisted address for an unencrypted connection (`isPlain`, default
+   * false). Undefined if they may. The addresses of a name are checked by `lookup` and `lookupListed`.
    */
-  readonly hostRefusalOf: (host: string) => string | undefined
+  readonly hostRefusalOf: (host: string, isPlain?: boolean) => string | undefined
+  /** Returns why users may not enter this URL, as a sentence without its point. Undefined if they may. */
+  readonly urlRefusalOf: (url: URL) => string | undefined
   /** Whether `OUTBOUND_ALLOW` lists the address. Only listed addresses may receive unencrypted data. */
   readonly isListed: (address: string) => boolean
   /**
@@ -125,6 +137,11 @@ export class AddressGuard extends Context.Service<AddressGuard, {
           isListed(address)
             ? undefined
             : "is not listed in OUTBOUND_ALLOW, and unencrypted connections are made only to what is"
+        const hostRefusalOf = (host: string, isPlain = false) => {
+          if (addressOf(host) !== undefined) return refusalOf(host) ?? (isPlain ? unlistedOf(host) : undefined)
+          if (!isName(host)) return "is neither a host name nor an IP address in its usual form"
+          return isLocal(host) && !isListed("127.0.0.1") && !isListed("::1") ? refusalOf("127.0.0.1") : undefined
+        }
 
         const lookupWith =
           (refusal: (address: string) => string | undefined): LookupFunction => (host, options, done) =>
@@ -145,12 +162,13 @@ export class AddressGuard extends Context.Service<AddressGuard, {
 
         return AddressGuard.of({
           refusalOf,
-          hostRefusalOf: (host) =>
-            addressOf(host) !== undefined
-              ? refusalOf(host)
-              : isName(host)
-              ? undefined
-              : "is neither a host name nor an IP address in its usual form",
+          hostRefusalOf,
+          urlRefusalOf: ({ hostname, protocol }) => {
+            if (protocol !== "https:" && protocol !== "http:") return `${protocol} is not https:`
+            const host = hostname.replace(/^\[|\]$/g, "")
+            const refusal = hostRefusalOf(host, protocol === "http:")
+            return refusal === undefined ? undefined : `${host} ${refusal}`
+          },
           isListed,
           lookup: lookupWith(refusalOf),
           lookupListed: lookupWith(unlistedOf),

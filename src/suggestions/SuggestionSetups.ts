@@ -189,9 +189,8 @@ export class SuggestionSetups extends Context.Service<SuggestionSetups, {
         if (after.endpoint === "own" && after.model === null) {
           return yield* fault("/model", "is required for an own endpoint")
         }
-        const host = after.url === null ? undefined : new URL(after.url).hostname.replace(/^\[|\]$/g, "")
-        const refusal = host === undefined ? undefined : guard.hostRefusalOf(host)
-        if (refusal !== undefined) return yield* fault("/url", `must be an allowed address: ${host} ${refusal}`)
+        const refusal = after.url === null ? undefined : guard.urlRefusalOf(new URL(after.url))
+        if (refusal !== undefined) return yield* fault("/url", `must be an allowed address: ${refusal}`)
         yield* Effect.orDie(sql`
           INSERT INTO suggestion_setups AS s (org_slug, endpoint, url, model, sealed, rules)
           VALUES (${org}, ${after.endpoint}, ${after.url}, ${after.model}, ${after.sealed},

@@ -7,6 +7,7 @@ import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../store/Sec
 import type { SealedColumn } from "../store/SecretKeys.ts"
 import { EndpointNotFound, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { AddressGuard } from "../settings/AddressGuard.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
 import type { ChosenType, EventType } from "./EventTypes.ts"
 import { type BatchRange, syncFeeds } from "./Feeds.ts"
@@ -155,7 +156,7 @@ export class WebhookEndpoints extends Context.Service<WebhookEndpoints, {
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<StoredEndpoint, EndpointNotFound>
   /**
    * Creates an endpoint and returns its signing secret, which is never shown again. Fails with `InvalidInput` if the
-   * organization has ten endpoints.
+   * organization has ten endpoints, or if the address is forbidden.
    */
   readonly create: (
     org: OrgSlug,
@@ -163,13 +164,13 @@ export class WebhookEndpoints extends Context.Service<WebhookEndpoints, {
   ) => Effect.Effect<{ readonly endpoint: StoredEndpoint; readonly secret: string }, InvalidInput | Sealing>
   /**
    * Changes an endpoint. Absent members stay unchanged. Enabling resets the record of failures. Fails with
-   * `EndpointNotFound` for an unknown endpoint.
+   * `EndpointNotFound` for an unknown endpoint, and with `InvalidInput` if a new address is forbidden.
    */
   readonly update: (
     org: OrgSlug,
     id: string,
     change: Partial<EndpointInput>,
-  ) => Effect.Effect<StoredEndpoint, EndpointNotFound>
+  ) => Effect.Effect<StoredEndpoint, EndpointNotFound | InvalidInput>
   /** Removes an endpoint with its events. Fails with `EndpointNotFound` for an unknown endpoint. */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, EndpointNotFound>
   /**
@@ -200,6 +201,7 @@ export class WebhookEndpoints extends Context.Service<WebhookEndpoints, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const box = yield* SecretBox
+      const guard = yield* AddressGuard
       const columns = sql.literal(
         "e.id, e.url, e.description, e.events, e.enabled, e.disabled_reason, e.failing_since, e.created_at, e.updated_at",
       )
@@ -218,7 +220,15 @@ export class WebhookEndpoints extends Context.Service<WebhookEndpoints, {
 
       const seal = (org: OrgSlug, id: string, secret: string) => box.seal(purposeOf(org, id), Redacted.make(secret))
 
+      const guarded = (url: string) => {
+        const refusal = guard.urlRefusalOf(new URL(url))
+        return refusal === undefined ? Effect.void : new InvalidInput({
+          faults: [{ pointer: "/url", detail: `must be an allowed address: ${refusal}` }],
+        })
+      }
+
       const create = Effect.fn("WebhookEndpoints.create")(function* (org: OrgSlug, input: EndpointInput) {
+        yield* guarded(input.url)
         const id = randomUUID().slice(0, 8)
         const secret = newSecret()
         const stored: ReadonlyArray<StoredSecret> = [{ sealed: yield* seal(org, id, secret), until: null }]
@@ -253,6 +263,8 @@ export class WebhookEndpoints extends Context.Service<WebhookEndpoints, {
             yield* lockOrganization(sql, org)
             const before = yield* find(org, id)
             const after = { ...before, ...change }
+            // An endpoint with an address that is no longer allowed can still be disabled.
+            if (after.url !== before.url) yield* guarded(after.url)
             const forgets = change.enabled === true || change.url !== undefined
             const [row] = yield* sql<StoredEndpoint>`
             UPDATE webhook_endpoints e SET url = ${after.url}, description = ${after.description},

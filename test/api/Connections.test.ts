@@ -104,11 +104,62 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.deepInclude(bad.json, { ok: false })
     assert.include(bad.json.detail, "401")
     assert.notInclude(bad.text, wrong.slice(6))
-    await org.manage("PUT", "/connections/main", { settings: { url: "http://169.254.169.254/latest" } })
+    const settings = JSON.stringify({ url: "http://169.254.169.254/latest" })
+    await bench.run(bench.sql`UPDATE connections SET settings = ${settings}::text::json WHERE org_slug = 'tried'`)
     const guarded = await org.manage("POST", "/connections/main/test")
     assert.deepInclude(guarded.json, { ok: false })
     assert.match(guarded.json.detail, /169\.254\.169\.254/)
     assert.strictEqual(bench.server.arrivals.length, before)
+  })
+
+  it("rejects settings with a forbidden address, and still changes everything else of such a connection", async () => {
+    const org = await bench.sender("forbidden", { connection: null })
+    const from = "news@example.com"
+    const api_key = "k"
+    const cases: ReadonlyArray<readonly [platform: string, settings: Json, secrets: Json, ...pointers: Array<string>]> =
+      [
+        ["webhook", { url: "https://0xa9fea9fe/latest" }, { signing_secret: signingSecret }, "/settings/url"],
+        ["smtp", { host: "10.0.0.25", from }, {}, "/settings/host"],
+        ["smtp", { host: "2130706433", from }, {}, "/settings/host"],
+        ["smtp", { host: "8.8.8.8", from, tls: "none" }, {}, "/settings/host"],
+        ["ses", { region: "eu-west-1", from, endpoint: "https://[::ffff:a00:1]/" }, {
+          access_key_id: "i",
+          secret_access_key: "s",
+        }, "/settings/endpoint"],
+        ["resend", { from, endpoint: "https://192.168.1.1" }, { api_key }, "/settings/endpoint"],
+        ["postmark", { from, endpoint: "https://172.16.0.1" }, { server_token: "t" }, "/settings/endpoint"],
+        ["braze", { endpoint: "https://169.254.169.254", app_id: "a", from }, { api_key }, "/settings/endpoint"],
+        ["iterable", { campaign_id: 1, endpoint: "https://10.1" }, { api_key }, "/settings/endpoint"],
+        ["customerio", { from, endpoint: "https://[fd00::1]" }, { app_api_key: "k" }, "/settings/endpoint"],
+        [
+          "sfmc",
+          { definition_key: "d", auth_endpoint: "https://10.0.0.1", rest_endpoint: "https://10.0.0.2" },
+          { client_id: "i", client_secret: "s" },
+          "/settings/auth_endpoint",
+          "/settings/rest_endpoint",
+        ],
+      ]
+    for (const [platform, settings, secrets, ...pointers] of cases) {
+      const answer = await org.manage("PUT", `/connections/${platform}`, { platform, settings, secrets })
+      assertProblem(answer, 400, "invalid-request")
+      assert.deepStrictEqual(pointersOf(answer), pointers, answer.text)
+      for (const { detail } of answer.json.errors) assert.match(detail, /^must be an allowed address: /)
+    }
+    const settings = { host: "smtp.example.com", from }
+    await org.manage("PUT", "/connections/mail", { platform: "smtp", settings })
+    const stored = { ...settings, host: "10.0.0.25" }
+    await bench.run(
+      bench.sql`UPDATE connections SET settings = ${JSON.stringify(stored)}::text::json WHERE org_slug = 'forbidden'`,
+    )
+    const change = { settings: stored, paused: true }
+    assert.deepInclude((await org.manage("PUT", "/connections/mail", change)).json, { paused: true })
+    const moved = await org.manage("PUT", "/connections/mail", { settings: { ...stored, port: 25 } })
+    assert.deepStrictEqual(pointersOf(moved), ["/settings/host"])
+    const local = await org.manage("PUT", "/connections/local", {
+      platform: "smtp",
+      settings: { host: "localhost", tls: "none", from },
+    })
+    assert.strictEqual(local.status, 200, local.text)
   })
 
   it("lists in a connection test the variants that cannot be sent through it", async () => {

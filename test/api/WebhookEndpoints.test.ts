@@ -238,9 +238,30 @@ suiteOnSending("Webhook endpoints", (bench) => {
     assertProblem(await manage("GET", at), 404, "webhook-endpoint-not-found")
   })
 
-  it("never reach a private address that is not listed", async () => {
+  it("reject a forbidden address when it is entered, and say who can allow it", async () => {
+    await bench.sender("entered")
+    const { at } = await create("entered", "https://hooks.example.com/")
+    const path = "entered/webhook-endpoints"
+    const urls = ["https://10.1.2.3/hook", "https://0x7f.2/", "https://169.254.169.254/", "http://8.8.8.8/"]
+    for (const url of urls) {
+      for (const answer of [await manage("POST", path, { url }), await manage("PATCH", at, { url })]) {
+        assertProblem(answer, 400, "invalid-request")
+        assert.deepStrictEqual(pointersOf(answer), ["/url"])
+        assert.match(answer.json.errors[0].detail, /^must be an allowed address: .* OUTBOUND_ALLOW/)
+      }
+    }
+    assert.lengthOf((await manage("GET", path)).json.endpoints, 1)
+    // OUTBOUND_ALLOW lists 127.0.0.1 here.
+    for (const url of ["http://127.0.0.1:9/", "http://localhost:9/", "https://[::ffff:127.0.0.1]/"]) {
+      assert.strictEqual((await manage("PATCH", at, { url })).json.url, url)
+    }
+  })
+
+  it("never reach a private address that is not listed, and can then be disabled", async () => {
     await bench.sender("private")
-    const { at } = await create("private", "https://10.1.2.3/hook")
+    const { at, id } = await create("private", "https://hooks.example.com/")
+    const url = "https://10.1.2.3/hook"
+    await bench.run(bench.sql`UPDATE webhook_endpoints SET url = ${url} WHERE org_slug = 'private' AND id = ${id}`)
     await manage("POST", `${at}/ping`)
     await bench.service.untilStored(
       "it has failed",
@@ -250,6 +271,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     const [event] = (await manage("GET", `${at}/events`)).json.events
     assert.deepInclude(event.attempts[0], { status: null })
     assert.include(event.attempts[0].reason, "private address")
+    assert.strictEqual((await manage("PATCH", at, { url, enabled: false })).json.enabled, false)
   })
 
   it("reject invalid input and more than ten endpoints", async () => {

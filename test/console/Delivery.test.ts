@@ -150,6 +150,24 @@ describe("delivery in the console", () => {
     assert.strictEqual((await admin.post(`${at}/new/test`)).status, 404)
   })
 
+  it("shows at its field that an address is forbidden", async () => {
+    await managed(service)("POST", "/organizations", { slug: "inside", name: "Inside" })
+    const admin = await signedIn(service, "inside@example.com")
+    const org = "/console/o/inside"
+    const smtp = { name: "mail", "settings-host": "10.0.0.25", "settings-from": "news@example.com" }
+    for (
+      const [path, field, fields] of [
+        [`${org}/connections/-/new/smtp`, "settings-host", smtp],
+        [`${org}/webhook-endpoints/-/new`, "url", { url: "https://0xa9fea9fe/" }],
+      ] as const
+    ) {
+      const { status, text } = await admin.post(path, fields)
+      assert.strictEqual(status, 400, text)
+      assert.include(text, `href="#${field}"`)
+      assert.include(text, "OUTBOUND_ALLOW")
+    }
+  })
+
   it("deletes a secret that is no longer needed", async () => {
     const manage = managed(service)
     await manage("POST", "/organizations", { slug: "login", name: "Login" })

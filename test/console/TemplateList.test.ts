@@ -346,7 +346,7 @@ describeShop("The list of templates in the console", (shop) => {
     await shop.manage("PUT", `${org}/test-groups/design`, { name: "Design", emails: ["ann@x.example"] })
     await shop.manage("PUT", `${org}/webhooks/provider_b`, { secret: "a-token-of-some-length" })
     await shop.manage("PUT", `${org}/connections/sink`, { platform: "sink" })
-    const { id } = await shop.manage("POST", `${org}/webhook-endpoints`, { url: "https://127.0.0.1/hook" })
+    const { id } = await shop.manage("POST", `${org}/webhook-endpoints`, { url: "https://hooks.example.com/in" })
     const menus: ReadonlyArray<readonly [path: string, ...verbs: ReadonlyArray<string>]> = [
       ["connections", "connections/sink/switch", "connections/sink/remove"],
       ["snippets", "snippets/-/new?from=footer", "snippets/footer/delete"],
@@ -367,7 +367,7 @@ describeShop("The list of templates in the console", (shop) => {
     const copied = async (path: string) => (await get(`/console/o/shop/${path}`)).text
     assert.match(await copied("snippets/-/new?from=footer"), /value="Copy of Footer"[^]*Bye {{ year }}/)
     assert.match(await copied("settings/test-groups/-/new?from=design"), /value="Copy of Design"[^]*ann@x.example/)
-    assert.match(await copied(`webhook-endpoints/-/new?from=${id}`), /value="https:\/\/127.0.0.1\/hook"/)
+    assert.match(await copied(`webhook-endpoints/-/new?from=${id}`), /value="https:\/\/hooks.example.com\/in"/)
     const like = await copied(`settings/keys/new?from=${key.id}`)
     assert.include(like, 'value="Copy of Shop"')
     assert.match(like, /value="events"[^>]* checked/)

@@ -17,6 +17,7 @@ const forbidden: ReadonlyArray<string> = [
   "192.168.255.255",
   "169.254.0.1",
   "169.254.169.254",
+  "168.63.129.16",
   "100.64.0.1",
   "100.127.255.255",
   "192.0.0.1",
@@ -97,6 +98,95 @@ const faultyHosts: ReadonlyArray<string> = [
   "localhost.0x1",
 ]
 
+/** URLs of forbidden addresses in many spellings, by what the refusal says. */
+const forbiddenUrls: ReadonlyArray<readonly [said: string, ...urls: ReadonlyArray<string>]> = [
+  [
+    "this machine",
+    "https://127.0.0.1/hook",
+    "https://127.8.8.8:8443/",
+    "https://127.1/",
+    "https://2130706433/",
+    "https://0x7f000001/",
+    "https://0x7f.0x0.0x0.0x1/",
+    "https://017700000001/",
+    "https://0177.0.0.1/",
+    "https://127.0.0.1./",
+    "https://%31%32%37.0.0.1/",
+    "https://\u2460\u2461\u2466.0.0.1/",
+    "https://127\u30020\u30020\u30021/",
+    "https://[::1]/",
+    "https://[0:0:0:0:0:0:0:1]/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://[::ffff:7f00:1]/",
+    "https://[64:ff9b::127.0.0.1]/",
+  ],
+  [
+    "this machine",
+    "https://localhost/",
+    "https://LocalHost/",
+    "https://localhost./",
+    "https://localhost:8443/hook?x=1",
+    "https://api.localhost/",
+    "https://a.b.localhost./",
+    "https://localhost%2e/",
+    "https://%6cocalhost/",
+    "https://\uff4cocalhost/",
+    "http://localhost/",
+  ],
+  [
+    "a private address",
+    "https://10.0.0.1/",
+    "https://10.1/",
+    "https://167772161/",
+    "https://0x0a000001/",
+    "https://012.0.0.1/",
+    "https://172.16.0.1/",
+    "https://0xac.0x1f.0xff.0xff/",
+    "https://192.168.0.1/",
+    "https://192.168.257/",
+    "https://3232235521/",
+    "https://0300.0250.0.1/",
+    "https://[fd00::1]/",
+    "https://[fc00:1::]/",
+    "https://[::ffff:10.0.0.1]/",
+    "https://[::ffff:c0a8:1]/",
+    "https://[64:ff9b::a00:1]/",
+  ],
+  [
+    "credentials",
+    "https://169.254.169.254/latest/meta-data/",
+    "http://169.254.169.254/computeMetadata/v1/",
+    "https://169.254.43518/",
+    "https://169.16689662/",
+    "https://2852039166/",
+    "https://0xa9fea9fe/",
+    "https://0xa9.0xfe.0xa9.0xfe/",
+    "https://0251.0376.0251.0376/",
+    "https://169.254.169.254./",
+    "https://169.254.170.2/v2/credentials",
+    "https://[::ffff:169.254.169.254]/",
+    "https://[::ffff:a9fe:a9fe]/",
+    "https://[fe80::1]/",
+    "https://168.63.129.16/machine",
+  ],
+  [
+    "address",
+    "https://0/",
+    "https://0.0.0.0/",
+    "https://[::]/",
+    "https://100.100.100.200/latest/meta-data/",
+    "https://192.0.0.192/",
+    "https://[fd00:ec2::254]/",
+    "https://[2002:a9fe:a9fe::]/",
+    "https://[::169.254.169.254]/",
+    "https://224.0.0.1/",
+    "https://255.255.255.255/",
+    "https://192.0.2.1/",
+  ],
+  ["unencrypted", "http://8.8.8.8/", "http://134744072/", "http://[2606:4700::1]/"],
+  ["is not https:", "ftp://8.8.8.8/", "file:///etc/passwd"],
+]
+
 const guardOf = (allow: ReadonlyArray<string> = [], resolve?: LookupFunction) =>
   Effect.map(Layer.build(AddressGuard.layer(allow, resolve)), (context) => AddressGuard.pipe(Effect.provide(context)))
     .pipe(Effect.flatten)
@@ -139,9 +229,48 @@ describe("AddressGuard", () => {
   it.effect("accepts host names and public addresses as hosts", () =>
     Effect.gen(function* () {
       const guard = yield* guardOf()
-      for (const host of ["smtp.example.com", "localhost", "a-b.xn--mnchen-3ya.de", "8.8.8.8", "mail.example.com."]) {
+      for (
+        const host of [
+          "smtp.example.com",
+          "localhost.example.com",
+          "a-b.xn--mnchen-3ya.de",
+          "8.8.8.8",
+          "mail.example.com.",
+        ]
+      ) {
         assert.isUndefined(guard.hostRefusalOf(host), host)
       }
+    }))
+
+  for (const [said, ...urls] of forbiddenUrls) {
+    it.effect(`refuses ${urls[0]} in ${urls.length} spellings`, () =>
+      Effect.gen(function* () {
+        const guard = yield* guardOf()
+        for (const url of urls) assert.include(guard.urlRefusalOf(new URL(url)) ?? "", said, url)
+      }))
+  }
+
+  it.effect("accepts URLs of names and of public addresses", () =>
+    Effect.gen(function* () {
+      const guard = yield* guardOf()
+      const urls = [
+        "https://hooks.example.com/x",
+        "http://relay.internal/",
+        "https://8.8.8.8/",
+        "https://[2606:4700::1]/",
+      ]
+      for (const url of urls) assert.isUndefined(guard.urlRefusalOf(new URL(url)), url)
+    }))
+
+  it.effect("accepts localhost if an address of this machine is listed", () =>
+    Effect.gen(function* () {
+      for (const listed of ["127.0.0.1", "127.0.0.0/8", "::1"]) {
+        const guard = yield* guardOf([listed])
+        assert.isUndefined(guard.hostRefusalOf("localhost", true), listed)
+        assert.isUndefined(guard.urlRefusalOf(new URL("http://localhost:8080/")), listed)
+      }
+      const guard = yield* guardOf(["10.0.0.0/8"])
+      assert.include(guard.hostRefusalOf("localhost.") ?? "", "OUTBOUND_ALLOW")
     }))
 
   it.effect("accepts addresses in the listed ranges only", () =>

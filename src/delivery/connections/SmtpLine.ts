@@ -51,14 +51,9 @@ const socketTo = (guard: AddressGuard["Service"], { host, port, tls }: LineOptio
   Effect.callback<Socket, SmtpFault>((resume) => {
     const refused = (detail: string) =>
       Effect.fail<SmtpFault>({ stage: "connect", code: undefined, detail, uncertain: false, cause: "address" })
-    const refusal = guard.hostRefusalOf(host)
     const isPlain = tls === "none"
+    const refusal = guard.hostRefusalOf(host, isPlain)
     if (refusal !== undefined) return resume(refused(`${host} ${refusal}`))
-    if (isPlain && isIP(host) !== 0 && !guard.isListed(host)) {
-      return resume(
-        refused(`${host} is not listed in OUTBOUND_ALLOW, and unencrypted connections are made only to what is`),
-      )
-    }
     const socket = connect({ host, port, lookup: isPlain ? guard.lookupListed : guard.lookup })
     const failed = (error: SmtpError) => resume(Effect.fail(faultOf(error)))
     socket.once("error", failed)

@@ -9,6 +9,7 @@ import type { NewNotification } from "../../../src/accounts/notifications/Kinds.
 import { Notifications } from "../../../src/accounts/notifications/Notifications.ts"
 import { notify } from "../../../src/accounts/notifications/Notify.ts"
 import { Organizations } from "../../../src/organizations/Organizations.ts"
+import { AddressGuard } from "../../../src/settings/AddressGuard.ts"
 import { WebhookEndpoints } from "../../../src/webhooks/WebhookEndpoints.ts"
 import { layerAccounts } from "../layerAccounts.ts"
 import { layerMigrated, temporaryEnvironment } from "../../support/stores.ts"
@@ -19,7 +20,7 @@ const slugOf = Schema.decodeSync(OrgSlug)
 describe("notifications", () => {
   const environment = Effect.map(temporaryEnvironment, (one) => ({ ...one, SECRET_KEY: "5e".repeat(32) }))
   layer(
-    Layer.mergeAll(Notifications.layer, WebhookEndpoints.layer).pipe(
+    Layer.mergeAll(Notifications.layer, WebhookEndpoints.layer.pipe(Layer.provide(AddressGuard.layer()))).pipe(
       Layer.provideMerge(layerAccounts),
       Layer.provideMerge(layerMigrated(environment)),
     ),

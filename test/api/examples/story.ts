@@ -279,11 +279,11 @@ const learning = async (stage: Stage) => {
 const webhookEndpoints = async ({ call }: Stage) => {
   const endpoints = `${org}/webhook-endpoints`
   const { id } = await call("POST", endpoints, {
-    body: { url: "https://203.0.113.7/parlance", events: ["delivery.failed", "suppression.added"] },
+    body: { url: "https://shop.example.com/parlance", events: ["delivery.failed", "suppression.added"] },
   })
   await call("GET", endpoints)
   await call("GET", `${endpoints}/${id}`)
-  // Nothing is sent to it: the address is not one of the test.
+  // Disabled first, so that nothing is sent.
   await call("PATCH", `${endpoints}/${id}`, { body: { enabled: false } })
   const { event_id } = await call("POST", `${endpoints}/${id}/ping`)
   await call("GET", `${endpoints}/${id}/events`)

@@ -47,6 +47,7 @@ class Scripted {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve))
     const guard = {
       hostRefusalOf: () => undefined,
+      urlRefusalOf: () => undefined,
       refusalOf: () => undefined,
       isListed: () => true,
       lookup,
