@@ -1,6 +1,25 @@
 import { Effect, Schedule } from "effect"
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
 import process from "node:process"
+
+/**
+ * Links the Deno that npx started into `bin`, the folder of commands of the clone, under the name that the next
+ * `npx deno@VERSION` looks up. npx runs a command of that name at once, without reading all packages of the clone. Does
+ * nothing for a Deno outside of npx's cache, and on Windows, where npx cannot run a link.
+ */
+export const linkDeno = (bin: string, deno = process.execPath, version = process.versions["deno"]): void => {
+  if (process.platform === "win32" || !deno.includes("/_npx/")) return
+  const link = join(bin, `deno@${version}`)
+  if (existsSync(link)) return
+  try {
+    // A link to a cache that was cleared does not exist for npx, but has the name.
+    rmSync(link, { force: true })
+    symlinkSync(deno, link)
+  } catch {
+    // The folder is missing or cannot be written, or another process made the link. npx works without it.
+  }
+}
 
 /** A process between npx and this one, with the parent that it had at the start. */
 interface Link {

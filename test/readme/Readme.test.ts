@@ -138,6 +138,8 @@ describe("README.md", () => {
           assert.match(answer.copy.vars.subject, /Ann/)
           const received = JSON.parse(await run(report!.replace("…", answer.tracking_id), folder))
           assert.deepStrictEqual(received, { status: "ok", received: 1, items: [{ index: 0, status: "accepted" }] })
+          // The next npx starts Deno by this link.
+          assert.isTrue(existsSync(join(folder, "node_modules/.bin/deno@2.9.6")))
           await run(first!, folder)
           // The first one shows that the task works. The others run in this process, which starts them sooner.
           for (const command of others) {

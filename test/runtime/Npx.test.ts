@@ -1,5 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isNpx, parentIn } from "../../src/runtime/Npx.ts"
+import { Effect } from "effect"
+import { readdirSync, readlinkSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
+import { isNpx, linkDeno, parentIn } from "../../src/runtime/Npx.ts"
+import { temporaryFolder } from "../support/stores.ts"
 
 describe("processes between npx and the service", () => {
   it("have a parent after their name and state", () => {
@@ -20,4 +24,24 @@ describe("processes between npx and the service", () => {
     const others = ["npm run start", "sh\0-c\0npx deno", "node\0bin.cjs\0task\0start\0", "npm executor", ""]
     for (const line of others) assert.isFalse(isNpx(line), line)
   })
+})
+
+describe("the link to the Deno of npx", () => {
+  it.effect("is made under the name that npx looks up, and made again if its cache was cleared", () =>
+    Effect.gen(function* () {
+      const bin = yield* temporaryFolder
+      const cache = join(yield* temporaryFolder, "_npx")
+      const link = join(bin, "deno@2.9.6")
+      symlinkSync(join(cache, "cleared"), link)
+      linkDeno(bin, join(cache, "deno"), "2.9.6")
+      assert.strictEqual(readlinkSync(link), join(cache, "deno"))
+    }))
+
+  it.effect("is not made for a Deno that is installed elsewhere, or in a missing folder", () =>
+    Effect.gen(function* () {
+      const bin = yield* temporaryFolder
+      linkDeno(bin, "/usr/local/bin/deno", "2.9.6")
+      linkDeno(join(bin, "missing"), "/home/a/.npm/_npx/1/node_modules/deno/deno", "2.9.6")
+      assert.deepStrictEqual(readdirSync(bin), [])
+    }))
 })
