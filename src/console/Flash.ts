@@ -1,4 +1,5 @@
-import { english } from "../languages/Language.ts"
+import { english, translated } from "../languages/Language.ts"
+import { counted } from "./Format.ts"
 
 /** Messages after successful actions, by the query parameter `done`. */
 export const flashes: Readonly<Record<string, string>> = {
@@ -135,4 +136,23 @@ export const flashes: Readonly<Record<string, string>> = {
   "tracking-key-removed": english("The key has been removed. Its links end within a minute."),
   "test-group-saved": english("The test group has been saved."),
   welcome: english("Welcome! You are signed in."),
+}
+
+/** The numbers of an action on several templates, in sentences. */
+const countsOf = (query: URLSearchParams): ReadonlyArray<string> => {
+  const [changed, left] = ["changed", "left"].map((name) => query.get(name) ?? "")
+  return [changed, left].every((one) => /^\d{1,6}$/.test(one!))
+    ? [
+      counted(Number(changed), "template has been changed.", "templates have been changed."),
+      ...(left === "0"
+        ? []
+        : [counted(Number(left), "other template needed no change.", "other templates needed no change.")]),
+    ]
+    : []
+}
+
+/** The message after an action, from the query of the page. Undefined without one. */
+export const flashOf = (query: URLSearchParams): string | undefined => {
+  const done = query.get("done") ?? ""
+  return Object.hasOwn(flashes, done) ? [translated(flashes[done]!), ...countsOf(query)].join(" ") : undefined
 }

@@ -25,9 +25,11 @@ import { NoSecretKey, SecretFileFaulty } from "../store/SecretBox.ts"
 import { Alone } from "./components/Alone.tsx"
 import { Document, type Theme, toHtml } from "./components/Document.tsx"
 import { Frame } from "./components/Frame.tsx"
-import { accountField, KeptForm } from "./components/KeptForm.tsx"
+import { accountField, type Kept, keptOf, secretsField } from "./components/Kept.ts"
+import { KeptForm } from "./components/KeptForm.tsx"
+import { Note } from "./components/Note.tsx"
 import { Shared } from "./components/Shared.tsx"
-import { flashes } from "./Flash.ts"
+import { flashOf } from "./Flash.ts"
 import { sentForm } from "./SentForms.ts"
 
 // How a page of the console comes about: session, permission, content and frame.
@@ -69,6 +71,8 @@ export interface View {
 export interface Goto {
   readonly to: string
   readonly done?: string
+  /** Of an action on several things: how many it has changed, and how many it has left because they were so already. */
+  readonly counts?: { readonly changed: number; readonly left: number }
   /** Texts of `Set-Cookie`. */
   readonly cookies?: ReadonlyArray<string>
 }
@@ -126,12 +130,23 @@ export const alone = (request: Request, { body, status = 200, title, ...needs }:
   )
 
 /** Answers with a page that keeps the fields of a form until the account that wrote them has signed in. */
-const kept = (request: Request, fields: Fields, signedInAs?: string) =>
+const keptPage = (request: Request, kept: Kept, signedInAs?: string) =>
   alone(request, {
     title: t`Sign in again`,
     status: signedInAs === undefined ? 401 : 403,
-    body: <KeptForm action={pathOf(request)} fields={fields} {...(signedInAs === undefined ? {} : { signedInAs })} />,
+    body: <KeptForm action={pathOf(request)} kept={kept} {...(signedInAs === undefined ? {} : { signedInAs })} />,
   })
+
+/** A page with the text of somebody whose session had ended. */
+const resumed = (page: View): View => ({
+  ...page,
+  body: (
+    <>
+      <Note kind="good">{t`You are signed in again, and your text is here. Look at it, then save it.`}</Note>
+      {page.body}
+    </>
+  ),
+})
 
 /** Answers a page that a link opens without signing in. `name`: the organization. `date`: of the results, in words. */
 export const shared = (
@@ -149,14 +164,18 @@ export const shared = (
   )
 
 /** Answers with a redirect that a browser follows with GET. */
-export const redirect = ({ cookies = [], done, to }: Goto) =>
-  withCookies(
-    HttpServerResponse.redirect(done === undefined ? to : `${to}${to.includes("?") ? "&" : "?"}done=${done}`, {
+export const redirect = ({ cookies = [], counts, done, to }: Goto) => {
+  const flash = done === undefined
+    ? ""
+    : `done=${done}${counts === undefined ? "" : `&changed=${counts.changed}&left=${counts.left}`}`
+  return withCookies(
+    HttpServerResponse.redirect(flash === "" ? to : `${to}${to.includes("?") ? "&" : "?"}${flash}`, {
       status: 303,
       headers: { "cache-control": "no-store" },
     }),
     cookies,
   )
+}
 
 /** A path of the console to go to; anything else would let a link lead elsewhere. */
 export const ownPath = (path: string | undefined | null): string | undefined =>
@@ -251,7 +270,6 @@ const framed = Effect.fnUntraced(function* (
   const actor: Actor = { kind: "session", session }
   const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
   const query = queryOf(request)
-  const done = query.get("done") ?? ""
   const unread = org === undefined || isSandbox(org.slug)
     ? 0
     : yield* notifications.unread(org.slug, session.account.id)
@@ -269,7 +287,7 @@ const framed = Effect.fnUntraced(function* (
           query={query}
           can={(endpoint) => refusal(actor, accessTable.get(endpoint), { org: org?.slug }) === undefined}
           theme={themeOf(request)}
-          flash={Object.hasOwn(flashes, done) ? flashes[done] : undefined}
+          flash={flashOf(query)}
         >
           {body}
         </Frame>
@@ -298,12 +316,13 @@ const senderOf = (request: Request): string | undefined => {
 }
 
 /**
- * Redirects to the sign-in page, which leads back to the page of the request or of the sent form. If the form `keeps` its
- * fields, shows them until their author has signed in again.
+ * Redirects to the sign-in page, which leads back to the page of the request or of the sent form. If the form can be shown
+ * again, its fields are kept until their author has signed in again.
  */
 const toSignIn = Effect.fnUntraced(function* (request: Request, isOwnForm: boolean, keeps: boolean) {
   const form = isOwnForm && keeps ? yield* readableForm(request) : undefined
-  if (form !== undefined) return kept(request, form.fields)
+  const kept = form === undefined ? undefined : keptOf(form)
+  if (kept !== undefined) return keptPage(request, kept)
   const isRead = request.method !== "POST"
   const next = isRead ? request.url : isOwnForm ? senderOf(request) : undefined
   return redirect({
@@ -319,15 +338,14 @@ const handle = <E, R, E2 = never, R2 = never>(
   isWrite: boolean,
   run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
   again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
-  resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
 ) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const session = yield* signedIn(services, request)
     if (session === undefined) {
-      return yield* toSignIn(request, isWrite && services.cookie.isSameOrigin(request), resume !== undefined)
+      return yield* toSignIn(request, isWrite && services.cookie.isSameOrigin(request), again !== undefined)
     }
-    return yield* handleSignedIn(services, { endpoint, isWrite, request, run, session, again, resume }).pipe(
+    return yield* handleSignedIn(services, { endpoint, isWrite, request, run, session, again }).pipe(
       inLanguageOf(session.account.language),
     )
   })
@@ -335,7 +353,7 @@ const handle = <E, R, E2 = never, R2 = never>(
 /** Answers a page or an action of a person who is signed in. */
 const handleSignedIn = <E, R, E2 = never, R2 = never>(
   services: ConsoleServices,
-  { again, endpoint, isWrite, request, resume, run, session }: {
+  { again, endpoint, isWrite, request, run, session }: {
     readonly endpoint: string
     readonly isWrite: boolean
     readonly request: Request
@@ -344,7 +362,6 @@ const handleSignedIn = <E, R, E2 = never, R2 = never>(
     readonly again:
       | ((visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>)
       | undefined
-    readonly resume: ((visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>) | undefined
   },
 ) =>
   Effect.gen(function* () {
@@ -364,11 +381,12 @@ const handleSignedIn = <E, R, E2 = never, R2 = never>(
     const fields = form?.fields
     const isOwn = cookie.isSameOrigin(request) && sameCsrfToken(fields?.["_csrf"], session.csrfToken)
     const writer = fields?.[accountField]
-    const resumes = isWrite && !isOwn && writer !== undefined && cookie.isSameOrigin(request) ? resume : undefined
+    const resume = isWrite && !isOwn && writer !== undefined && cookie.isSameOrigin(request) ? again : undefined
     // Checked before the role, because the other account may lack the role.
-    if (fields !== undefined && resumes !== undefined && writer !== session.account.email) {
-      return kept(request, fields, session.account.email)
-    }
+    const kept = form !== undefined && resume !== undefined && writer !== session.account.email
+      ? keptOf(form)
+      : undefined
+    if (kept !== undefined) return keptPage(request, kept, session.account.email)
     const refused = refusal(actor, rule, params)
     if (refused !== undefined) {
       return yield* show(undefined, problem(403, t`You do not have permission`, `${refused}.`))
@@ -393,15 +411,17 @@ const handleSignedIn = <E, R, E2 = never, R2 = never>(
       can: (name) => refusal(actor, accessTable.get(name), params) === undefined,
     }
     if (fields === undefined) return yield* show(org, tooLarge())
-    if (isWrite && !isOwn && resumes === undefined) {
+    if (isWrite && !isOwn && resume === undefined) {
       refusals.count(request, "csrf", { subject: session.account.email })
       return yield* show(org, outOfDate())
     }
 
     const trail = emptyTrail(nameOf(actor))
-    const { _csrf: _, [accountField]: __, ...sent } = fields
+    const { _csrf: _, [accountField]: __, [secretsField]: ___, ...sent } = fields
     const auditNote: { body: unknown } = { body: sent }
-    const outcome: Effect.Effect<View | Goto, E | E2, R | R2> = (resumes ?? run)(visit, fields)
+    const outcome: Effect.Effect<View | Goto, E | E2, R | R2> = resume === undefined
+      ? run(visit, sent)
+      : Effect.map(resume(visit, sent, []), resumed)
     return yield* outcome.pipe(
       Effect.catch((error): Effect.Effect<View | Goto, E | E2> =>
         error instanceof ChangeProposed ? Effect.succeed(toProposals(visit.org.slug, error)) : Effect.fail(error)
@@ -410,7 +430,7 @@ const handleSignedIn = <E, R, E2 = never, R2 = never>(
       Effect.provideService(AuditNote, auditNote),
       Effect.flatMap((outcome) =>
         Effect.gen(function* () {
-          if (isWrite && resumes === undefined) {
+          if (isWrite && resume === undefined) {
             yield* audit.record({ actor, endpoint, rule, params, body: auditNote.body, trail })
           }
           return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
@@ -419,7 +439,7 @@ const handleSignedIn = <E, R, E2 = never, R2 = never>(
       Effect.catch((error) => {
         const faults = formFaultsOf(error)
         return faults !== undefined && again !== undefined
-          ? Effect.flatMap(again(visit, fields, faults), (view) => show(org, { ...view, status: view.status ?? 400 }))
+          ? Effect.flatMap(again(visit, sent, faults), (view) => show(org, { ...view, status: view.status ?? 400 }))
           : Effect.fail(error)
       }),
       // Also when the form cannot be shown again, for example because its subject is gone.
@@ -442,8 +462,8 @@ export class Console extends Context.Service<Console, {
   /**
    * A form that changes something: checked for its origin, its token and the role, and recorded in the audit log.
    * Where `run` fails with `InvalidInput`, `again` shows the form with the faults. Where it fails with `ChangeProposed`,
-   * the proposed change is shown. With `resume`, a form that was sent after the session had ended is kept by the browser
-   * until the same account has signed in again; `resume` then shows it, and nothing is changed.
+   * the proposed change is shown. A form with `again` that was sent after the session had ended is kept by the browser
+   * until the same account has signed in again. `again` then shows the form, and nothing is changed.
    */
   readonly action: {
     <E, R>(
@@ -456,7 +476,6 @@ export class Console extends Context.Service<Console, {
       endpoint: string,
       run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput | ChangeProposed, R>,
       again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
-      resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
     ): HttpRouter.Route<never, R | R2>
   }
   /** The session of the request; undefined when signed out. */
@@ -481,8 +500,7 @@ export class Console extends Context.Service<Console, {
           endpoint: string,
           run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
           again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
-          resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
-        ) => HttpRouter.route("POST", path, handle(services, endpoint, true, run, again, resume)),
+        ) => HttpRouter.route("POST", path, handle(services, endpoint, true, run, again)),
         signedIn: (request) => signedIn(services, request),
       })
     }),

@@ -287,6 +287,66 @@ describeShop("Text of an expired session", (shop) => {
   })
 })
 
+describeShop("A form of an expired session", (shop) => {
+  const post = (path: string, fields: Record<string, string>, session = { _account: "admin@example.com" }) =>
+    shop.service.request(path, {
+      method: "POST",
+      redirect: "manual",
+      headers: { origin: shop.service.url },
+      body: new URLSearchParams({ _csrf: "of-the-session-before", ...session, ...fields }),
+    })
+
+  it("comes back with its text after signing in, and changes nothing", async () => {
+    const admin = await shop.signIn("admin@example.com")
+    for (
+      const [path, fields, shown] of [
+        ["/console/o/shop/templates/-/new", { name: "Typed before", id: "typed" }, 'value="Typed before"'],
+        ["/console/o/shop/settings/keys/new", { name: "Key <x>", kind: "test" }, 'value="Key &lt;x>"'],
+        ["/console/o/shop/snippets/-/new", { name: "Foot", text: "<b>typed</b>" }, "&lt;b>typed&lt;/b>"],
+        ["/console/o/shop/suppressions", { email: "typed@example.com", reason: "manual" }, 'value="typed@example.com"'],
+        ["/console/o/shop/settings", { name: "Typed shop" }, 'value="Typed shop"'],
+      ] as const
+    ) {
+      const asked = await post(path, fields)
+      assert.strictEqual(asked.status, 401, path)
+      const text = await asked.text()
+      assert.include(text, `action="${path}"`)
+      assert.notInclude(text, "of-the-session-before")
+      const kept = [...text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [
+        name!,
+        value!.replaceAll("&lt;", "<"),
+      ])
+      const back = await admin.post(path, { ...Object.fromEntries(kept), _csrf: "" })
+      assert.strictEqual(back.status, 200, path)
+      assert.include(back.text, shown, path)
+      assert.include(back.text, 'class="note good"', path)
+    }
+    assert.deepStrictEqual((await shop.manage("GET", "/organizations/shop/keys")).keys, [])
+    assert.strictEqual((await shop.manage("GET", "/organizations/shop")).name, "Shop")
+  })
+
+  it("keeps no password and no secret", async () => {
+    const path = "/console/o/shop/connections/-/new/smtp"
+    const form = (await (await shop.signIn("admin@example.com")).get(path)).text
+    const secrets = [...form.matchAll(/name="_secrets" value="([^"]+)"/g)].map(([, name]) => name!)
+    assert.isAbove(secrets.length, 0)
+    assert.strictEqual(secrets.length, [...form.matchAll(/type="password"/g)].length)
+    const typed = Object.fromEntries(secrets.map((name) => [name, "hunter2-secret"]))
+    const text = await (await post(path, { name: "Typed mail", ...typed, _secrets: secrets.join("\n") })).text()
+    assert.include(text, 'value="Typed mail"')
+    assert.notInclude(text, "hunter2-secret")
+    const passwords = { current_password: "hunter2-secret", _secrets: "current_password" }
+    assert.strictEqual((await post("/console/account/password", passwords)).status, 303)
+  })
+
+  it("with a button alone leads to the sign-in page", async () => {
+    const members = (await (await shop.signIn("admin@example.com")).get("/console/o/shop/settings/members")).text
+    assert.notInclude(members, 'name="_account"')
+    const asked = await post("/console/o/shop/settings/members/second-factor", { require: "yes" }, {} as never)
+    assert.strictEqual(asked.status, 303)
+  })
+})
+
 describeShop("Two texts that began from one", () => {
   it("are combined by field, and list the fields that both changed", () => {
     const begun = {

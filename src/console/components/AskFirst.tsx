@@ -15,7 +15,7 @@ const Confirmation = ({ back, button, children }: {
 }) => (
   <Card stacked kind="danger">
     {children}
-    <Form action={useContext(PlaceContext)?.path ?? ""}>
+    <Form action={useContext(PlaceContext)?.path ?? ""} isFilled={false}>
       <div class="buttons">
         <Submit kind="danger">{button}</Submit>
         <a class="button" href={back}>{t`Go back`}</a>

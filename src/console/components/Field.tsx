@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
+import { secretsField } from "./Kept.ts"
 import { fieldOf } from "./Note.tsx"
 
 interface Common {
@@ -37,10 +38,11 @@ const Around = ({ children, own, ...common }: Common & {
 )
 
 /** A line of text with its label, a hint and its faults. */
-export const Field = ({ autocomplete, list, required = true, type = "text", value, ...common }: Common & {
+export const Field = ({ autocomplete, list, placeholder, required = true, type = "text", value, ...common }: Common & {
   readonly type?: "text" | "email" | "password" | "number" | "time" | "datetime-local"
   readonly value?: string
   readonly required?: boolean
+  readonly placeholder?: string
   readonly autocomplete?: string
   readonly list?: ReadonlyArray<string>
 }) => {
@@ -53,6 +55,7 @@ export const Field = ({ autocomplete, list, required = true, type = "text", valu
     required,
     autocomplete: autocomplete ?? "off",
     ...(value === undefined ? {} : { value }),
+    ...(placeholder === undefined ? {} : { placeholder }),
     ...(type === "number" ? { step: "any" } : {}),
     ...(list === undefined ? {} : { list: `${common.name}-list` }),
     ...aria,
@@ -60,6 +63,9 @@ export const Field = ({ autocomplete, list, required = true, type = "text", valu
   return (
     <Around {...common} own={own}>
       <input {...attributes} />
+      {(type === "password" || autocomplete === "one-time-code") && (
+        <input type="hidden" name={secretsField} value={common.name} />
+      )}
       {list !== undefined && <datalist id={`${common.name}-list`}>{list.map((one) => <option value={one} />)}
       </datalist>}
     </Around>

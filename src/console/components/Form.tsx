@@ -1,23 +1,34 @@
 import type { ComponentChildren } from "preact"
 import { useContext } from "preact/hooks"
+import { accountField } from "./Kept.ts"
 import { PlaceContext } from "./PagePlace.ts"
 
-/** The field with the token of the session. Absent on pages before sign-in. */
-export const CsrfField = () => {
+/**
+ * The fields with the token and the account of the session. Absent on pages before sign-in. The account is absent if the
+ * form has nothing to type (`isFilled`).
+ */
+export const SessionFields = ({ isFilled = true }: { readonly isFilled?: boolean }) => {
   const place = useContext(PlaceContext)
-  return place === undefined ? null : <input type="hidden" name="_csrf" value={place.csrf} />
+  return place === undefined ? null : (
+    <>
+      <input type="hidden" name="_csrf" value={place.csrf} />
+      {isFilled && <input type="hidden" name={accountField} value={place.account} />}
+    </>
+  )
 }
 
 /** A form that posts, with the token that shows it came from a page of ours. */
-export const Form = ({ action, children, inline = false, submit }: {
+export const Form = ({ action, children, inline = false, isFilled = true, submit }: {
   readonly action: string
+  /** Whether somebody fills in the form, so that its fields are kept if the session has ended. */
+  readonly isFilled?: boolean
   /** The label of the button at the end of the form. Default: the children have the buttons. */
   readonly submit?: string
   readonly inline?: boolean
   readonly children: ComponentChildren
 }) => (
   <form method="post" action={action} class={inline ? "inline-form" : "fields"} noValidate={!inline}>
-    <CsrfField />
+    <SessionFields isFilled={isFilled} />
     {children}
     {submit !== undefined && (
       <div>
@@ -56,7 +67,7 @@ export const PostButton = ({ children, fields = {}, kind = "plain", label, to }:
   readonly label?: string
   readonly children: ComponentChildren
 }) => (
-  <Form action={to} inline>
+  <Form action={to} inline isFilled={false}>
     {Object.entries(fields).map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
     <Submit kind={kind} {...(label === undefined ? {} : { label })}>{children}</Submit>
   </Form>

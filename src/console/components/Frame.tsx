@@ -71,7 +71,7 @@ const Bell = ({ base, path, unread }: { readonly base: string; readonly path: st
 /** The address of a page without the message after an action. */
 const withoutFlash = (path: string, query: URLSearchParams): string => {
   const rest = new URLSearchParams(query)
-  rest.delete("done")
+  for (const name of ["done", "changed", "left"]) rest.delete(name)
   return rest.size === 0 ? path : `${path}?${rest}`
 }
 
@@ -151,7 +151,7 @@ const Foot = ({ path, session, theme }: {
 /** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
   { back, can, children, flash, org, organizations, path, query, role, session, theme, unread }:
-    & Omit<PagePlace, "csrf">
+    & Omit<PagePlace, "csrf" | "account">
     & {
       readonly session: SignedIn
       readonly org: Organization | undefined
@@ -201,7 +201,7 @@ export const Frame = (
           </nav>
           {org !== undefined && !inSandbox && <CommandBar base={base} commands={commandsFor(base, role, can)} />}
           <main id="main" tabIndex={-1}>
-            {flash !== undefined && <Toast close={withoutFlash(path, query)}>{translated(flash)}</Toast>}
+            {flash !== undefined && <Toast close={withoutFlash(path, query)}>{flash}</Toast>}
             {inSandbox && (
               <Note>
                 {t`This is the sandbox of ${org.name}. It shows what test keys did; none of it counts in results. ${(
@@ -209,7 +209,9 @@ export const Frame = (
                 )}`}
               </Note>
             )}
-            <PlaceContext.Provider value={{ path, can, csrf: session.csrfToken }}>{children}</PlaceContext.Provider>
+            <PlaceContext.Provider value={{ path, can, csrf: session.csrfToken, account: session.account.email }}>
+              {children}
+            </PlaceContext.Provider>
           </main>
         </div>
       </div>

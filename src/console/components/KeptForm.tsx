@@ -1,9 +1,7 @@
 import { t } from "../../languages/Language.ts"
 import { Card } from "./Card.tsx"
 import { Form, Submit } from "./Form.tsx"
-
-/** The field of a form with the e-mail address of the account that its page was made for. */
-export const accountField = "_account"
+import { accountField, type Kept } from "./Kept.ts"
 
 /** The page that a sign-in in another tab leads to. */
 export const signedInPath = "/console/signed-in"
@@ -12,9 +10,9 @@ export const signedInPath = "/console/signed-in"
  * A form that was sent without a session, with its fields kept in the page, so that it can be sent again after signing in.
  * The service stores nothing of it.
  */
-export const KeptForm = ({ action, fields, signedInAs }: {
+export const KeptForm = ({ action, kept: { fields, isPartial }, signedInAs }: {
   readonly action: string
-  readonly fields: Readonly<Record<string, string>>
+  readonly kept: Kept
   /** The account of the session, if the form was written by another account. */
   readonly signedInAs?: string
 }) => {
@@ -31,6 +29,7 @@ export const KeptForm = ({ action, fields, signedInAs }: {
             : t`You are signed in as ${signedInAs}, and this text was written as ${writer}. It is kept in this
               page.`}
         </p>
+        {isPartial && <p>{t`Passwords, secrets and files are not kept: enter them again.`}</p>}
         <ol class="steps">
           <li>
             {signedInAs !== undefined && <>{t`Sign out there first.`}{" "}</>}
@@ -41,9 +40,7 @@ export const KeptForm = ({ action, fields, signedInAs }: {
           <li>{t`Come back to this tab and continue. You see your text before anything is saved.`}</li>
         </ol>
         <Form action={action}>
-          {Object.entries(fields).filter(([name]) => name !== "_csrf").map(([name, value]) => (
-            <input key={name} type="hidden" name={name} value={value} />
-          ))}
+          {Object.entries(fields).map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
           <Submit wide>{t`Continue with your text`}</Submit>
         </Form>
       </div>

@@ -6,6 +6,8 @@ export interface PagePlace {
   readonly path: string
   /** The token that shows that a form came from a page of this session. */
   readonly csrf: string
+  /** The e-mail address of the account. */
+  readonly account: string
   /** Whether the visitor may use an endpoint here. */
   readonly can: (endpoint: string) => boolean
 }

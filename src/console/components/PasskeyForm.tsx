@@ -25,7 +25,7 @@ export const PasskeyForm = ({ action, fields, kind = "wide", label, options }: {
   readonly options?: object
 }) => (
   <PasskeyPart>
-    <Form action={action}>
+    <Form action={action} isFilled={false}>
       {Object.entries(fields).map(([name, value]) =>
         value === undefined ? null : <input key={name} type="hidden" name={name} value={value} />
       )}

@@ -33,7 +33,7 @@ export const MenuPost = ({ children, fields = {}, to }: {
   readonly children: string
 }) => (
   <li>
-    <Form action={to} inline>
+    <Form action={to} inline isFilled={false}>
       {Object.entries(fields).map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
       <button type="submit">{children}</button>
     </Form>

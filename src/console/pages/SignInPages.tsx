@@ -258,7 +258,7 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
       })
       return alone(request, {
         ...view,
-        body: <>{done !== undefined && <Note live>{flashes[done]}</Note>}{view.body}</>,
+        body: <>{done !== undefined && <Note live>{translated(flashes[done]!)}</Note>}{view.body}</>,
       })
     }))
 

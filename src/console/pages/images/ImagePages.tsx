@@ -8,7 +8,7 @@ import { askFirst } from "../../components/AskFirst.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Facts } from "../../components/Facts.tsx"
-import { CsrfField, Submit } from "../../components/Form.tsx"
+import { SessionFields, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { RowMenu } from "../../components/RowMenu.tsx"
 import { Time } from "../../components/Time.tsx"
@@ -42,7 +42,7 @@ const factsOf = ({ height, size, width }: Image) => `${width} × ${height} px, $
 
 const UploadForm = ({ maxBytes, to }: { readonly maxBytes: number; readonly to: string }) => (
   <form method="post" action={to} encType="multipart/form-data" class="image-upload">
-    <CsrfField />
+    <SessionFields />
     <div class="field">
       <label for="image-file">{t`Image files`}</label>
       <p class="hint" id="image-file-hint">
@@ -174,13 +174,18 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
         {t`Describe the image in alt. Many readers see this text, because their program blocks images.`}
       </p>
     </Card>,
-    <SnippetUsers base={`/console/o/${visit.org.slug}`} snippet={image} proposals={image.proposals} />,
+    <SnippetUsers
+      base={`/console/o/${visit.org.slug}`}
+      snippet={image}
+      proposals={image.proposals}
+      drafts={image.drafts}
+    />,
   )
 })
 
 const removePage = Effect.fnUntraced(function* (visit: Visit) {
-  const { name, proposals, snippets, templates } = yield* (yield* Images).get(visit.org.slug, idOf(visit))
-  const uses = templates.length + snippets.length + proposals.length
+  const { drafts, name, proposals, snippets, templates } = yield* (yield* Images).get(visit.org.slug, idOf(visit))
+  const uses = templates.length + snippets.length + proposals.length + drafts.length
   return askFirst({
     title: t`Delete ${name}`,
     question: t`Delete ${name}?`,
@@ -200,6 +205,7 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
                   <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>{t`Change ${id} that waits for approval`}</a>
                 </li>
               ))}
+              {drafts.map(({ name }) => <li>{t`A draft of ${<bdi>{name}</bdi>}`}</li>)}
             </ul>
           </Note>
         )}

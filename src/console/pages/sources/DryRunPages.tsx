@@ -9,7 +9,7 @@ import { WebhookSources } from "../../../intake/WebhookSources.ts"
 import { english, t, translated } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
-import { CsrfField, Submit } from "../../components/Form.tsx"
+import { SessionFields, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { Table } from "../../components/Table.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
@@ -119,7 +119,7 @@ const Explanation = ({ run, zone }: { readonly run: DryRun; readonly zone: strin
 const TrialForm = ({ at, children }: { readonly at: string; readonly children: ComponentChildren }) => (
   <Card>
     <form class="dry-run" method="post" action={`${at}/dry-run`} noValidate>
-      <CsrfField />
+      <SessionFields />
       {children}
       <div>
         <Submit>{t`Try it`}</Submit>

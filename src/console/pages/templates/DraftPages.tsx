@@ -34,7 +34,6 @@ import {
   type OpenedVariant,
   placeOf,
   resent,
-  resumed,
   timeOf,
 } from "./EditorPage.tsx"
 import { blankOf } from "./NewDraft.ts"
@@ -221,7 +220,7 @@ export const layer = pages(({ action, page, route }) =>
   editorPaths.flatMap((path) => [
     page(`${path}/draft`, "getDraft", (visit) => draftPage(visit, visit.query.get("author") ?? placeOf(visit).author)),
     route("POST", `${path}/autosave`, "putDraft", autosave),
-    action(`${path}/save-draft`, "putDraft", saveDraft, faulty, resumed),
+    action(`${path}/save-draft`, "putDraft", saveDraft, faulty),
     action(`${path}/discard-draft`, "discardDraft", discard),
     action(
       `${path}/publish-draft`,

@@ -224,7 +224,6 @@ export const editor = Effect.fnUntraced(function* (
     yield* conflictOf(visit, draft, stored),
     <DraftNote warning={draftWarning(connections, visit.org.slug, draft)} />,
     <VariantEditor
-      account={visit.session.account.email}
       canKeep={visit.can("putDraft")}
       canSavePeople={visit.can("saveSamplePerson")}
       people={people ?? (yield* offeredPeople(visit, of.id, undefined))}
@@ -281,9 +280,3 @@ export const resent = Effect.fnUntraced(function* (visit: Visit, fields: Fields,
 
 /** The editor with the faults of the sent fields. */
 export const faulty = (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => resent(visit, fields, { faults })
-
-/** The editor with the text of somebody whose session had ended. */
-export const resumed = (visit: Visit, fields: Fields) =>
-  resent(visit, fields, {
-    notes: <Note kind="good">{t`You are signed in again, and your text is here. Look at it, then save it.`}</Note>,
-  })

@@ -8,7 +8,7 @@ import { english, t, translated } from "../../../languages/Language.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { CsrfField } from "../../components/Form.tsx"
+import { SessionFields } from "../../components/Form.tsx"
 import { sortHeading } from "../../components/ListParts.tsx"
 import { MenuLink, MenuPost, RowMenu } from "../../components/RowMenu.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -198,7 +198,7 @@ export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
 }) =>
   !can("changeTemplates") ? null : (
     <form method="post" action={batchPath(org.slug, "archive")} id={batchForm} class="bulk-actions">
-      <CsrfField />
+      <SessionFields isFilled={false} />
       <input type="hidden" name="back" value={back} />
       <label class="small" data-choose-all={batchForm} hidden>
         <input type="checkbox" class="row-check" />

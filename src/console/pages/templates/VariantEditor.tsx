@@ -2,8 +2,7 @@ import type { VNode } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import { Card } from "../../components/Card.tsx"
 import { Field } from "../../components/Field.tsx"
-import { CsrfField, Submit } from "../../components/Form.tsx"
-import { accountField } from "../../components/KeptForm.tsx"
+import { SessionFields, Submit } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { isBlank } from "../../../templates/Layouts.ts"
 import type { Draft } from "../../../templates/VariantForm.ts"
@@ -62,8 +61,6 @@ export const labelsOf = (draft: Draft, parts: PartVariables): Record<string, str
 }
 
 interface EditorProps {
-  /** The e-mail address of the visitor. */
-  readonly account: string
   /** Whether drafts may be stored. */
   readonly canKeep: boolean
   readonly canSavePeople: boolean
@@ -366,8 +363,7 @@ export const VariantEditor = (props: EditorProps) => {
         {...(props.canKeep ? { "data-autosave": `${save}/autosave` } : {})}
         {...(props.isUnsaved ? { "data-unsaved": "" } : {})}
       >
-        <CsrfField />
-        <input type="hidden" name={accountField} value={props.account} />
+        <SessionFields />
         <input type="hidden" name="base" value={draft.base} />
         <input type="hidden" name="over" value={props.over} />
         <input type="hidden" name="draft" value={props.known} />

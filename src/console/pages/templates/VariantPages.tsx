@@ -33,7 +33,6 @@ import {
   opened,
   placeOf,
   resent,
-  resumed,
 } from "./EditorPage.tsx"
 import { samplesOf } from "./NewDraft.ts"
 import { sampleOf } from "./SampleInputs.tsx"
@@ -273,12 +272,12 @@ export const layer = pages(({ action, asks, page }) => {
     write: "createVariant" | "updateVariant",
   ) => [
     page(path, read, change),
-    action(path, write, write === "createVariant" ? add : save, faulty, resumed),
+    action(path, write, write === "createVariant" ? add : save, faulty),
     // Shows the form again and changes nothing, hence the rule of the preview.
-    action(`${path}/draft`, "preview", rowAction, undefined, resumed),
-    action(`${path}/save-person`, "saveSamplePerson", savePersonAction, faulty, resumed),
-    action(`${path}/delete-person`, "deleteSamplePerson", deletePersonAction, faulty, resumed),
-    action(`${path}/test`, "sendVariantTest", testAction, faulty, resumed),
+    action(`${path}/draft`, "preview", rowAction, faulty),
+    action(`${path}/save-person`, "saveSamplePerson", savePersonAction, faulty),
+    action(`${path}/delete-person`, "deleteSamplePerson", deletePersonAction, faulty),
+    action(`${path}/test`, "sendVariantTest", testAction, faulty),
   ]
   return [
     ...editorRoutes(editorPaths[0], "createVariant", "createVariant"),
