@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { DisplayName } from "./Ids.ts"
 
 /** A list of the console with filters. */
-export const ListName = Schema.Literals(["templates", "deliveries", "audit"])
+export const ListName = Schema.Literals(["templates", "deliveries", "audit", "keys", "members"])
 export type ListName = typeof ListName.Type
 
 /** A view to save. */

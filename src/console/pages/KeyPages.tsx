@@ -15,11 +15,12 @@ import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { ifFilled } from "../FormReaders.ts"
 import { inputForm } from "../components/InputForm.tsx"
 import { Time } from "../components/Time.tsx"
-import type { ListShape } from "../../domain/List.ts"
+import { type ListShape, queryOf } from "../../domain/List.ts"
 import { english, t, translated } from "../../languages/Language.ts"
 import { copyName } from "../Format.ts"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
+import { ViewsBar, viewsOf, withStartView } from "./ViewPages.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
@@ -130,6 +131,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       lead: t`Your systems send a key with every request. A key opens only this organization, within its scopes.`,
       actions: all.length === 0 ? undefined : create,
     },
+    <ViewsBar query={queryOf(keys.shape, keys.listQuery)} views={yield* viewsOf(visit, "keys")} visit={visit} />,
     <ListPage
       list={keys}
       noun="key"
@@ -288,7 +290,7 @@ const revokePage = (visit: Visit) =>
 
 /** Settings, API Keys. */
 export const layer = pages(({ asks, form, page }) => [
-  page("/console/o/:org/settings/keys", "listKeys", list),
+  page("/console/o/:org/settings/keys", "listKeys", withStartView("keys", list)),
   ...form("/console/o/:org/settings/keys/new", "createKey", create, newAction),
   ...asks(
     "/console/o/:org/settings/keys/:key/revoke",

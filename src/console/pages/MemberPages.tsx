@@ -24,11 +24,12 @@ import { inputForm } from "../components/InputForm.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted, roleName, roleWords } from "../Format.ts"
-import type { ListShape } from "../../domain/List.ts"
+import { type ListShape, queryOf } from "../../domain/List.ts"
 import { english, t, translated } from "../../languages/Language.ts"
 import { linkNotes } from "./MailNotes.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
+import { ViewsBar, viewsOf, withStartView } from "./ViewPages.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
 const roles: ReadonlyArray<readonly [Role, string, string]> = [
@@ -211,6 +212,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
         being listed.`,
       actions: members.length === 0 ? undefined : invite,
     },
+    <ViewsBar query={queryOf(shape, shown.listQuery)} views={yield* viewsOf(visit, "members")} visit={visit} />,
     <ListPage
       list={shown}
       noun="member"
@@ -371,7 +373,7 @@ const removePage = (visit: Visit) =>
 
 /** Settings, Members: who works here and as what, and who has been invited. */
 export const layer = pages(({ action, asks, form, page }) => [
-  page("/console/o/:org/settings/members", "listMembers", list),
+  page("/console/o/:org/settings/members", "listMembers", withStartView("members", (visit) => list(visit))),
   action("/console/o/:org/settings/members/second-factor", "updateOrganization", secondFactorAction, list),
   page("/console/o/:org/settings/members/invitations", "listInvitations", invitations),
   ...form("/console/o/:org/settings/members/invite", "createInvitation", invite, inviteAction),

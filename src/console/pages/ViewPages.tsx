@@ -24,6 +24,8 @@ const lists: { readonly [list in ListName]: { readonly path: string; readonly ti
   templates: { path: "templates", title: english("Templates") },
   deliveries: { path: "deliveries", title: english("Deliveries") },
   audit: { path: "settings/audit", title: english("Audit log") },
+  keys: { path: "settings/keys", title: english("API Keys") },
+  members: { path: "settings/members", title: english("Members") },
 }
 
 const listPath = ({ org }: Visit, list: ListName) => `/console/o/${org.slug}/${lists[list].path}`
