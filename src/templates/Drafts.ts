@@ -183,13 +183,12 @@ interface DraftText {
   readonly replaces?: string | null | undefined
 }
 
-/** Returns the id of a new variant: as written, or derived from the name. Undefined if the service must choose one. */
+/** Returns the id of a new variant: as written, or derived from the name. Undefined without a name. */
 export const newIdOf = ({ id, name }: Pick<VariantForm, "id" | "name">, { variants }: Template): string | undefined => {
   if (id !== "") return id
-  const suggested = idOfName(name)
-  if (suggested === "") return undefined
+  if (name.trim() === "") return undefined
   const taken = new Set<string>(variants.map((one) => one.id))
-  return freeId(suggested, (one) => taken.has(one))
+  return freeId(idOfName(name) || "variant", (one) => taken.has(one))
 }
 
 /**

@@ -1,13 +1,32 @@
 /** Maximum length of an id derived from a name. Unit: characters. */
 const maxLength = 60
 
+/** Latin letters that Unicode does not compose of a letter and a mark. */
+const letters: Readonly<Record<string, string>> = {
+  ß: "ss",
+  æ: "ae",
+  œ: "oe",
+  ø: "o",
+  ł: "l",
+  đ: "d",
+  ð: "d",
+  þ: "th",
+  ı: "i",
+}
+
 /**
- * Derives an id from a name: `Cart reminder!` becomes `cart-reminder`. Empty for a name without Latin letters or
- * digits.
+ * Derives an id from a name: `Cart reminder!` becomes `cart-reminder`. Empty for a name without Latin letters, unless it
+ * consists of digits: the digits of a name in another script would not tell what it is.
  */
-export const idOfName = (name: string): string =>
-  name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")
-    .slice(0, maxLength).replace(/-+$/, "")
+export const idOfName = (name: string): string => {
+  const plain = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(
+    /[ßæœøłđðþı]/g,
+    (one) => letters[one]!,
+  )
+  return !/[a-z]/.test(plain) && /[\p{L}\p{Extended_Pictographic}]/u.test(plain)
+    ? ""
+    : plain.replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, maxLength).replace(/-+$/, "")
+}
 
 /** Returns the first of `id`, `id-2`, `id-3` and so on that is not taken. */
 export const freeId = (id: string, isTaken: (id: string) => boolean): string => {

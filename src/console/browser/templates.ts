@@ -1,6 +1,7 @@
 // Updates the preview while a person types, and reads a file into the form. Without this script, the preview has a button,
 // and the field of the file is hidden.
 
+import { idOfName } from "../../templates/SuggestedId.ts"
 import { textOf, valueAt, valueOf, withValue } from "../pages/templates/SampleValues.ts"
 import { all, controlOf, controlsOf, need } from "./dom.ts"
 import { offerImages } from "./insertImage.ts"
@@ -241,9 +242,10 @@ for (const input of all<HTMLInputElement>(document, "input[type=file][data-into]
 const written = document.querySelector<HTMLInputElement>("form input[name=id]")
 if (written !== null && written.form !== null) {
   const name = controlOf(written.form, "name")
+  // The id of a name without Latin letters, as the page proposes it.
+  const neutral = written.placeholder
   const suggest = () => {
-    written.placeholder = name.value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, "-")
-      .replace(/^-+|-+$/g, "").slice(0, 60).replace(/-+$/, "")
+    written.placeholder = name.value.trim() === "" ? "" : idOfName(name.value) || neutral
   }
   name.addEventListener("input", suggest)
   suggest()

@@ -27,8 +27,18 @@ const firstFields = ({ query }: Visit): Fields => ({
   layout: layoutOf(query.get("layout"))?.id ?? "",
 })
 
-const create = (visit: Visit, fields: Fields = firstFields(visit), faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed(view(
+/** An id made from a name that no template has. */
+const freeTemplateId = (org: string, name: string) =>
+  TemplateCache.useSync((templates) =>
+    freeId(idOfName(name) || "template", (id) => templates.template(org, id) !== undefined)
+  )
+
+const create = Effect.fnUntraced(function* (
+  visit: Visit,
+  fields: Fields = firstFields(visit),
+  faults: ReadonlyArray<Fault> = [],
+) {
+  return view(
     {
       title: t`Create a template`,
       back: { href: listPath(visit.org.slug), label: t`Templates` },
@@ -53,6 +63,7 @@ const create = (visit: Visit, fields: Fields = firstFields(visit), faults: Reado
             name="id"
             label={t`Id`}
             value={fields["id"] ?? ""}
+            placeholder={yield* freeTemplateId(visit.org.slug, "")}
             required={false}
             faults={faults}
             hint={t`The template_id in requests. It cannot be changed later. Leave empty to have it made from the name,
@@ -62,19 +73,15 @@ const create = (visit: Visit, fields: Fields = firstFields(visit), faults: Reado
       </Form>
     </Card>,
     <script type="module" src={assets.templates}></script>,
-  ))
+  )
+})
 
 const nameFields = formFields({ id: text, name: typed })
 
-/** The id that was written, or one made from the name that no template has. */
-const idOf = Effect.fnUntraced(function* (org: string, fields: Fields) {
-  const templates = yield* TemplateCache
-  const { id, name } = nameFields(fields)
-  return id !== "" ? id : freeId(idOfName(name) || "template", (id) => templates.template(org, id) !== undefined)
-})
-
 const newAction = Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
-  const input = yield* decoded(decodeInput({ id: yield* idOf(org.slug, fields), ...settingsInput(fields) })).pipe(
+  const { id: written, name } = nameFields(fields)
+  const id = written || (yield* freeTemplateId(org.slug, name))
+  const input = yield* decoded(decodeInput({ id, ...settingsInput(fields) })).pipe(
     Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
   )
   const made = yield* (yield* Templates).create(org.slug, input).pipe(
