@@ -24,7 +24,7 @@ export const imageCommand = commandGroup("image", "Images that messages show", {
     }, "No images"),
 
   show: call("getImage", "Show an image and where it is used", { image }).text((
-    { height, name, proposals, size, snippets, templates, type, url, width },
+    { drafts, height, name, proposals, size, snippets, templates, type, url, width },
   ) =>
     [
       `${name}, ${type}, ${width} × ${height} pixels, ${size} bytes`,
@@ -35,6 +35,9 @@ export const imageCommand = commandGroup("image", "Images that messages show", {
       ),
       ...(snippets.length === 0 ? [] : [`Snippets that contain it: ${snippets.join(" ")}`]),
       ...(proposals.length === 0 ? [] : [`Proposed changes that would show it: ${proposals.join(" ")}`]),
+      ...(drafts.length === 0
+        ? []
+        : [`Templates with a draft that would show it: ${drafts.map(({ template_id }) => template_id).join(" ")}`]),
     ].join("\n")
   ),
 

@@ -35,6 +35,9 @@ export const ImageDetail = Schema.Struct({
   proposals: Schema.Array(Schema.Int).annotate({
     description: "Ids of the proposed changes that wait and would show it",
   }),
+  drafts: Schema.Array(Schema.Struct({ template_id: Schema.String, name: Schema.String })).annotate({
+    description: "Templates with a draft of a variant that would show it",
+  }),
 }).annotate({ identifier: "ImageDetail" })
 export type ImageDetail = typeof ImageDetail.Type
 

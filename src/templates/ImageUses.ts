@@ -14,7 +14,7 @@ import {
 } from "./SnippetRows.ts"
 
 /** The content that shows an image. */
-export type ImageUses = Pick<ImageDetail, "proposals" | "snippets" | "templates">
+export type ImageUses = Pick<ImageDetail, "drafts" | "proposals" | "snippets" | "templates">
 
 /** Finds the content of an organization that contains the id of an image, also through snippets. */
 export const findImageUses = Effect.fnUntraced(function* (
@@ -30,5 +30,10 @@ export const findImageUses = Effect.fnUntraced(function* (
     templates: yield* findMatches(sql, org, pattern),
     snippets: [...new Set([...snippets, ...(yield* findProposedSnippets(sql, org, id))])].sort(),
     proposals: yield* findProposedMatches(sql, org, pattern),
+    drafts: (yield* sql<{ readonly templateId: string; readonly name: string }>`
+      SELECT DISTINCT d.template_id, t.name
+      FROM variant_drafts d JOIN templates t ON t.org_slug = d.org_slug AND t.id = d.template_id
+      WHERE d.org_slug = ${org} AND d.form::text ~ ${pattern} ORDER BY d.template_id`)
+      .map(({ name, templateId }) => ({ template_id: templateId, name })),
   }
 })

@@ -185,13 +185,14 @@ export class Images extends Context.Service<Images, {
             // No content begins to show the image between the check and the deletion.
             yield* lockContent(sql, org)
             const row = yield* one(org, id)
-            const { proposals, snippets, templates } = yield* findImageUses(sql, org, id)
+            const { drafts, proposals, snippets, templates } = yield* findImageUses(sql, org, id)
             const places = [
               ...templates.flatMap(({ copy_ids, template_id }) =>
                 copy_ids.map((copy) => `the variant ${shown(copy)} of the template ${shown(template_id)}`)
               ),
               ...snippets.map((snippet) => `the snippet ${shown(snippet)}`),
               ...proposals.map((proposal) => `the proposed change ${proposal}`),
+              ...drafts.map(({ template_id }) => `a draft of the template ${shown(template_id)}`),
             ]
             if (places.length > 0 && !force) return yield* new ImageInUse({ name: row.name, places })
             yield* sql`DELETE FROM images i WHERE i.org_slug = ${org} AND i.id = ${id}`

@@ -51,6 +51,31 @@ describeShop("Pages of images", (shop) => {
 
     await editor.post(`/console/o/shop/reviews/${proposal}/withdraw`, {})
 
+    // A draft would show the image, too.
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
+    await editor.post("/console/o/shop/templates/sale/variants/a", {
+      ...variantForm({ base: over, over, var_0_name: "body", var_0_format: "html", var_0_source: "None" }),
+    })
+    const { variants: [{ updated_at: since }] } = await shop.manage("GET", "/organizations/shop/templates/sale")
+    const draft = variantForm({
+      base: since,
+      over: since,
+      draft: "",
+      var_0_name: "body",
+      var_0_format: "html",
+      var_0_source: `<img src="${url}" alt="Draft">`,
+    })
+    const kept = await editor.post("/console/o/shop/templates/sale/variants/a/save-draft", draft)
+    assert.strictEqual(kept.status, 303, kept.text)
+    const { drafts, templates } = await shop.manage("GET", `/organizations/shop/images/${id}`)
+    assert.deepStrictEqual([drafts, templates], [[{ template_id: "sale", name: "Summer sale" }], []])
+    assert.include((await editor.get(`${path}/${id}`)).text, 'href="/console/o/shop/templates/sale"')
+    const inDraft = await editor.post(`${path}/${id}/delete`, {})
+    assert.strictEqual(inDraft.status, 400)
+    assert.include(inDraft.text, "a draft of the template &quot;sale&quot;")
+    await editor.post("/console/o/shop/templates/sale/variants/a/discard-draft", {})
+    assert.deepStrictEqual((await shop.manage("GET", `/organizations/shop/images/${id}`)).drafts, [])
+
     // The change of a snippet also waits for approval.
     await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
     await shop.manage("PUT", "/organizations/shop/snippets/logo", { text: "Logo", format: "html" })

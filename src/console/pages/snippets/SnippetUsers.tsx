@@ -19,14 +19,17 @@ export const TemplatesList = ({ base, templates }: {
   </ul>
 )
 
-/** Where a snippet or an image is used. `proposals` are ids of changes that wait. */
-export const SnippetUsers = ({ base, proposals = [], snippet: { snippets, templates } }: {
+/** Where a snippet or an image is used. `proposals` are ids of changes that wait, and `drafts` templates with drafts. */
+export const SnippetUsers = ({ base, drafts = [], proposals = [], snippet: { snippets, templates } }: {
   readonly base: string
+  readonly drafts?: ReadonlyArray<{ readonly template_id: string; readonly name: string }>
   readonly proposals?: ReadonlyArray<number>
   readonly snippet: { readonly templates: ReadonlyArray<SnippetUser>; readonly snippets: ReadonlyArray<string> }
 }) => (
   <Card stacked title={t`Where it is used`}>
-    {templates.length + snippets.length + proposals.length === 0 && <p class="muted">{t`Nothing uses it yet.`}</p>}
+    {templates.length + snippets.length + proposals.length + drafts.length === 0 && (
+      <p class="muted">{t`Nothing uses it yet.`}</p>
+    )}
     {templates.length > 0 && <TemplatesList base={base} templates={templates} />}
     {snippets.length > 0 && (
       <p>
@@ -43,6 +46,16 @@ export const SnippetUsers = ({ base, proposals = [], snippet: { snippets, templa
         {t`Changes that wait for approval:`} {proposals.map((id) => (
           <>
             <a href={`${base}/reviews/${id}`}>{id}</a>
+            {" "}
+          </>
+        ))}
+      </p>
+    )}
+    {drafts.length > 0 && (
+      <p>
+        {t`Drafts of:`} {drafts.map(({ name, template_id }) => (
+          <>
+            <a href={`${base}/templates/${encodeURIComponent(template_id)}`} dir="auto">{name}</a>
             {" "}
           </>
         ))}
