@@ -61,10 +61,16 @@ const framePolicy =
   "form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
 
 /**
+ * Lets links of a message ask for a new window, which a sandbox refuses. Without it, a link would lead its frame to a page that the
+ * policy blocks.
+ */
+const inertLinks = '<base target="_blank">'
+
+/**
  * The font of text without a font of its own, as in most mail programs: a browser's own default has serifs. Appended to a
  * message, because text before its document type would change how browsers lay it out.
  */
-export const plainFont = "<style>:where(body){font-family:Arial,Helvetica,sans-serif}</style>"
+export const plainFont = "<style>:where(body){font-family:Arial,Helvetica,sans-serif}</style>" + inertLinks
 
 /** Answers with the HTML of a message, in the font of mail programs. */
 export const message = (html: string): Response =>

@@ -80,6 +80,13 @@ const languageOf = (settings: Settings, chips: Chips, format: string) => {
   ]
 }
 
+/** A text of one line: Enter does nothing, and pasted lines are joined. */
+const oneLine = [
+  EditorView.clipboardInputFilter.of((text) => text.trim().replace(/\s*[\r\n]+\s*/g, " ")),
+  // Suggestions, of the highest precedence, take Enter first.
+  Prec.high(keymap.of([{ key: "Enter", shift: () => true, run: () => true }])),
+]
+
 const isDark = () => {
   const { theme } = document.documentElement.dataset
   return theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark"
@@ -134,6 +141,7 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
         search({ top: true }),
         syntaxHighlighting(classHighlighter),
         EditorView.lineWrapping,
+        area.dataset["oneLine"] === undefined ? [] : oneLine,
         EditorView.perLineTextDirection.of(true),
         // Tab is not bound: it leaves the editor, as it leaves every other control.
         keymap.of([...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),

@@ -3,8 +3,10 @@ import { all, around, make } from "../browser/dom.ts"
 import { t } from "../browser/language.ts"
 import {
   attributeOf,
+  type FieldChip,
   fieldOf,
   htmlOf,
+  isFieldPath,
   liquidOf,
   plainOf,
   type RichNode,
@@ -128,15 +130,24 @@ export const liquidInputs = (
   const field = fieldOf(liquid)
   if (field === undefined) return [inputOf("Liquid", liquid, set, { class: "mono" })]
   let now = field
-  const part = (member: "path" | "fallback") => (value: string) => {
-    const next = { ...now, [member]: value.trim() }
-    if (!/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(next.path)) return
-    now = next
-    set(liquidOf(next))
+  const fault = make("p", { class: "error", role: "alert", hidden: true })
+  const change = (part: Partial<FieldChip>) => {
+    now = { ...now, ...part }
+    set(liquidOf(now))
+  }
+  const rename = (value: string) => {
+    const path = value.trim()
+    fault.hidden = isFieldPath(path)
+    if (fault.hidden) change({ path })
+    else {
+      fault.textContent =
+        t`The name of a field begins with a letter and has no spaces, as in first_name or cart.total. The text keeps ${now.path}.`
+    }
   }
   return [
-    inputOf(t`Field`, field.path, part("path"), { list }),
-    inputOf(t`Text if it is missing`, field.fallback, part("fallback")),
+    inputOf(t`Field`, field.path, rename, { list }),
+    inputOf(t`Text if it is missing`, field.fallback, (value) => change({ fallback: value.trim() })),
+    fault,
   ]
 }
 

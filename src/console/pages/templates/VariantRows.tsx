@@ -91,6 +91,9 @@ export const Variable = ({ at, faults, images, parts, remove, row }: {
           dir="auto"
           rows={rowsOf(row.source, row.format === "html" || row.format === "mjml" ? 8 : 2, 24)}
           spellcheck={row.format !== "html" && row.format !== "mjml"}
+          {...([parts.subject ?? "subject", parts.preheader ?? "preheader"].includes(name)
+            ? { "data-one-line": "" }
+            : {})}
           {...tied(faults, `${id}_source`)}
         >
           {content(row.source)}
