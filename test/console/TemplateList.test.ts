@@ -125,8 +125,14 @@ describeShop("The list of templates in the console", (shop) => {
     for (const what of ["activate", "deactivate", "archive"]) assert.include(page, `formaction="${base}/-/${what}"`)
 
     const activated = await editor.post(`${base}/-/activate`, ids)
-    assert.strictEqual(activated.headers.get("location"), `${base}?done=templates-activated`, activated.text)
+    assert.strictEqual(
+      activated.headers.get("location"),
+      `${base}?done=templates-activated&changed=2&left=1`,
+      activated.text,
+    )
     assert.deepStrictEqual([await activeOf("first"), await activeOf("second")], [[true, true], [true, true]])
+    const flash = (await editor.get(activated.headers.get("location")!)).text
+    assert.match(flash, /role="status">[^<]*2 templates[^<]*1 other template/)
     const again = await editor.post(`${base}/-/activate`, ids)
     assert.strictEqual(again.headers.get("location"), `${base}?done=templates-unchanged`)
     await editor.post(`${base}/-/deactivate`, { id: "first" })
@@ -136,7 +142,10 @@ describeShop("The list of templates in the console", (shop) => {
     await editor.post(`${base}/-/archive`, ids)
     assert.include((await editor.get(`${base}?archived=true&q=batch`)).text, "2 archived templates with “batch”")
     const restored = await editor.post(`${base}/-/restore`, { id: "second", back: `${base}?archived=true` })
-    assert.strictEqual(restored.headers.get("location"), `${base}?archived=true&done=templates-restored`)
+    assert.strictEqual(
+      restored.headers.get("location"),
+      `${base}?archived=true&done=templates-restored&changed=1&left=0`,
+    )
     const elsewhere = await editor.post(`${base}/-/restore`, { id: "second", back: "https://example.com/" })
     assert.strictEqual(elsewhere.headers.get("location"), `${base}?done=templates-unchanged`)
     assert.deepStrictEqual(await activeOf("second"), [true, true], "variants stay as they were")
@@ -228,7 +237,10 @@ describeShop("The list of templates in the console", (shop) => {
     const page = (await get(`${base}/worked-on`)).text
     assert.include(page, ">Deactivate all variants</button>")
     const deactivated = await post(`${base}/-/deactivate`, { id: "worked-on", back: `${base}/worked-on` })
-    assert.strictEqual(deactivated.headers.get("location"), `${base}/worked-on?done=templates-deactivated`)
+    assert.strictEqual(
+      deactivated.headers.get("location"),
+      `${base}/worked-on?done=templates-deactivated&changed=1&left=0`,
+    )
   })
 
   it("saves its filter as a view, own or shared, with which it opens", async () => {
@@ -277,6 +289,20 @@ describeShop("The list of templates in the console", (shop) => {
     )
   })
 
+  it("has views like the lists of keys and members", async () => {
+    const admin = await shop.signIn("admin@example.com")
+    for (const [list, query] of [["keys", "kind=test"], ["members", "role=viewer"]] as const) {
+      const at = `/console/o/shop/settings/${list}`
+      assert.include((await admin.get(`${at}?${query}`)).text, `name="query" value="${query}"`)
+      const saved = await admin.post("/console/o/shop/views", { list, query, name: "Some", start: "true" })
+      assert.strictEqual(saved.headers.get("location"), `${at}?${query}&done=view-saved`)
+      assert.strictEqual((await admin.get(at)).headers.get("location"), `${at}?${query}`)
+      assert.include((await admin.get(`${at}?${query}`)).text, "<bdi>Some</bdi>")
+      assert.strictEqual((await admin.get(`${at}?view=all`)).status, 200)
+      await admin.post("/console/o/shop/views/some/delete", {})
+    }
+  })
+
   it("leads from a form of an ended session to its page after signing in, and says that it was not saved", async () => {
     const page = `${shop.service.url}/console/o/shop/suppressions?reason=manual`
     const post = (referer: string) =>
@@ -318,7 +344,7 @@ describeShop("The list of templates in the console", (shop) => {
     await parlance("delete", "mine", "--member", "viewer@example.com")
     const call = shop.service.manage
     const views = "/organizations/shop/views"
-    const faulty = await call("PUT", `${views}/x`, { list: "keys", name: "", query: "a b#" })
+    const faulty = await call("PUT", `${views}/x`, { list: "variants", name: "", query: "a b#" })
     assert.deepStrictEqual(faulty.body.errors.map(({ pointer }: { pointer: string }) => pointer), [
       "/list",
       "/name",
@@ -334,7 +360,7 @@ describeShop("The list of templates in the console", (shop) => {
     assert.strictEqual((await call("DELETE", `${views}/x`)).body.type, "/problems/view-not-found")
     const start = { view: "failed", member: "viewer@example.com" }
     assert.strictEqual((await call("PUT", "/organizations/shop/start-views/audit", start)).status, 404)
-    assert.strictEqual((await call("PUT", "/organizations/shop/start-views/keys", start)).status, 400)
+    assert.strictEqual((await call("PUT", "/organizations/shop/start-views/variants", start)).status, 400)
     await parlance("delete", "failed")
   })
 

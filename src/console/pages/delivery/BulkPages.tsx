@@ -6,6 +6,8 @@ import { type BulkAction, BulkActions, bulkDetails } from "../../../delivery/Bul
 import { type BulkKind, type BulkPreview, type Share, stateOf } from "../../../delivery/BulkPreview.ts"
 import { decodeMembers, type FilterMembers, filterOf, membersOf } from "../../../delivery/DeliveryFilter.ts"
 import { InvalidInput } from "../../../domain/Errors.ts"
+import { liveOf } from "../../../domain/Sandbox.ts"
+import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { english, fill, plural, t, translated } from "../../../languages/Language.ts"
 import { count, counted } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -40,11 +42,13 @@ const effects: { readonly [kind in BulkKind]: string } = {
 }
 
 /** The values of one kind that messages have, each with the way to the preview for it alone. */
-const Shares = ({ caption, heading, hrefOf, shares }: {
+const Shares = ({ caption, heading, hrefOf, nameOf = (value) => value, shares }: {
   readonly caption: string
   readonly heading: string
   readonly shares: ReadonlyArray<Share<string | null>>
   readonly hrefOf: (value: string) => string
+  /** Default: the value itself. */
+  readonly nameOf?: (value: string) => string
 }) =>
   shares.length === 0 ? null : (
     <Card kind="flush">
@@ -53,12 +57,12 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
         caption={caption}
         headings={[heading, t`Messages`, t`[Narrow]`]}
         rows={shares.map(({ count: many, value }) => [
-          value ?? <span class="muted">{t`none`}</span>,
+          value === null ? <span class="muted">{t`none`}</span> : <bdi>{nameOf(value)}</bdi>,
           { content: count(many), kind: "nowrap" as const, label: t`Messages` },
           {
             content: value === null || value === "" || shares.length === 1
               ? null
-              : <a href={hrefOf(value)} aria-label={t`Only these: ${value}`}>{t`Only these`}</a>,
+              : <a href={hrefOf(value)} aria-label={t`Only these: ${nameOf(value)}`}>{t`Only these`}</a>,
             kind: "actions" as const,
           },
         ])}
@@ -102,7 +106,13 @@ const matchText = (matched: number) =>
   fill(plural(matched, "{0} matches this filter.", "{0} match this filter."), [<b>{messagesOf(matched)}</b>])
 
 /** `linkMembers` is the filter without the time bound of the preview, for links to other lists and previews. */
-const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPreview, key: string) => {
+const previewView = (
+  { org }: Visit,
+  linkMembers: FilterMembers,
+  preview: BulkPreview,
+  names: ReadonlyMap<string, string>,
+  key: string,
+) => {
   const { composition, erased, expired, filter, kind, matched } = preview
   const { connections, reasons, sampled, suppressed, templates } = composition
   const members = membersOf(filter)
@@ -149,6 +159,7 @@ const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPr
       caption={captions.templates}
       heading={t`Template`}
       shares={templates}
+      nameOf={(id) => names.get(id) ?? id}
       hrefOf={narrowed("template_id")}
     />,
     kind === "retry" && (
@@ -231,11 +242,13 @@ const preview = (kind: BulkKind) =>
     const { faults, filter, members } = filterIn(visit.query, visit.org.time_zone)
     if (faults.length > 0) return yield* new InvalidInput({ faults })
     const found = yield* (yield* BulkActions).preview(visit.org.slug, kind, filter)
-    return previewView(visit, members, found, SecureRandom.uuidV7Unsafe())
+    const ids = found.composition.templates.flatMap(({ value }) => value ?? [])
+    const names = yield* (yield* TemplateIndex).names(liveOf(visit.org.slug), ids)
+    return previewView(visit, members, found, names, SecureRandom.uuidV7Unsafe())
   })
 
 const start = (kind: BulkKind) =>
-  Effect.fnUntraced(function* (visit: Visit, { _csrf, key = "", ...sent }: Fields) {
+  Effect.fnUntraced(function* (visit: Visit, { key = "", ...sent }: Fields) {
     const filter = filterOf(yield* decoded(decodeMembers(sent)))
     const started = yield* (yield* BulkActions).start(visit.org.slug, {
       kind,
@@ -250,6 +263,7 @@ const start = (kind: BulkKind) =>
 const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const found = yield* (yield* BulkActions).get(org.slug, params["action"] ?? "")
   const { filter, finishedAt, id: _, kind, matched, requestedAt, requestedBy, state } = found
+  const still = new URLSearchParams({ state: stateOf[kind], ...membersOf(filter) })
   const title = bulkTitle[kind](matched)
   return view(
     {
@@ -281,6 +295,9 @@ const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
       </Card>
       <Card title={t`Filter`}>
         <FilterFacts members={membersOf(filter)} state={stateOf[kind]} zone={org.time_zone} />
+        <p>
+          <a href={`${deliveriesPath(org.slug)}?${still}`}>{t`Messages that match the filter now`}</a>
+        </p>
       </Card>
     </div>,
     <LiveScript />,

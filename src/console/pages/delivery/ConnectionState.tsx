@@ -35,13 +35,19 @@ export const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; read
 )
 
 /** Why a connection sends nothing now, if it does not. */
-export const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; readonly zone: string }) =>
+export const Trouble = ({ href, setup, zone }: {
+  readonly setup: ConnectionSetup
+  readonly zone: string
+  /** The page of the connection, from another page. */
+  readonly href?: string
+}) =>
   setup.trouble === null ? null : (
     <Note kind="bad">
-      {t`${translated(troubleText[setup.trouble.state])} since ${(
-        <Time at={setup.trouble.since} zone={zone} />
-      )}: ${setup.trouble.reason}`} {setup.trouble.until === null
+      {t`${translated(troubleText[setup.trouble.state])} since ${<Time at={setup.trouble.since} zone={zone} />}: ${
+        setup.trouble.reason.replace(/\.?$/, ".")
+      }`} {setup.trouble.until === null
         ? t`Fix the cause, then resume the connection. Queued messages wait.`
-        : t`Tried again ${<Time at={setup.trouble.until} zone={zone} />}. Queued messages wait.`}
+        : t`Tried again ${<Time at={setup.trouble.until} zone={zone} />}. Queued messages wait.`}{" "}
+      {href !== undefined && <a href={href}>{t`Open the connection`}</a>}
     </Note>
   )

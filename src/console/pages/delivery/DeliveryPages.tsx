@@ -27,6 +27,7 @@ import { templatePath } from "../templates/Paths.ts"
 import { ViewsBar, viewsOf, withStartView } from "../ViewPages.tsx"
 import { actionPath, bulkPath } from "./BulkPages.tsx"
 import * as BulkPages from "./BulkPages.tsx"
+import { Trouble } from "./ConnectionState.tsx"
 import * as ConnectionPages from "./ConnectionPages.tsx"
 import * as ReceiverPages from "./ReceiverPages.tsx"
 import { bulkTitle, type DeliveryQuery, FilterForm, filterIn, messagesOf } from "./DeliveryFilters.tsx"
@@ -165,6 +166,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const paged = new URLSearchParams(filter)
   if (order === "oldest") paged.set("order", order)
   const active = connections.active(org.slug)
+  const inUse = (yield* connections.list(org.slug)).find(({ name }) => name === active?.name)
   return view(
     {
       title: t`Deliveries`,
@@ -182,6 +184,8 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           )}.`}
         </Note>
       )
+      : inUse?.trouble != null
+      ? <Trouble setup={inUse} zone={org.time_zone} href={`/console/o/${org.slug}/connections/${inUse.name}`} />
       : active.paused
       ? (
         <Note kind="warn">

@@ -98,7 +98,7 @@ export const DeliveryTable = ({ at, caption, first, names, now, queued, shown, v
             ? <Time at={delivery.dueAt.toISOString()} zone={zone} />
             : <span class="muted">{t`done`}</span>,
         },
-        { kind: "wide", label: t`Attempts`, content: count(delivery.attempts) },
+        { kind: "wide", content: count(delivery.attempts) },
         { kind: "actions", content: <Menu at={at} delivery={delivery} now={now} visit={visit} /> },
       ])}
     />

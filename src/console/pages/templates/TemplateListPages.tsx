@@ -173,7 +173,7 @@ const batchAction = (what: BatchName) =>
     )
     const changed = yield* (yield* TemplateBatch).change(org.slug, some, wanted)
     const to = back !== undefined && back.startsWith(listPath(org.slug)) ? back : listPath(org.slug)
-    if (changed > 0) return { to, done }
+    if (changed > 0) return { to, done, counts: { changed, left: some.length - changed } }
     yield* noteNothing
     return { to, done: "templates-unchanged" }
   })
