@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact"
 
 /** A part of a page on its own ground. */
-export const Card = ({ actions, children, kind = "plain", lead, stacked = false, title }: {
+export const Card = ({ actions, children, id, kind = "plain", lead, stacked = false, title }: {
+  /** The element that a link on the page leads to. */
+  readonly id?: string
   readonly title?: string
   readonly lead?: ComponentChildren
   readonly actions?: ComponentChildren
@@ -11,7 +13,11 @@ export const Card = ({ actions, children, kind = "plain", lead, stacked = false,
   readonly stacked?: boolean
   readonly children?: ComponentChildren
 }) => (
-  <section class={`card ${kind}`} {...(title === undefined ? {} : { "aria-label": title })}>
+  <section
+    {...(id === undefined ? {} : { id })}
+    class={`card ${kind}`}
+    {...(title === undefined ? {} : { "aria-label": title })}
+  >
     {title !== undefined && (
       <header>
         <h2>{title}</h2>

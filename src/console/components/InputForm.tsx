@@ -27,6 +27,8 @@ export interface InputField {
   readonly as?: Look
   /** Values with their words, and what they mean. */
   readonly options?: ReadonlyArray<readonly [value: string, label: string, hint?: string]>
+  /** Whether the words of the values are identifiers, which are not translated. Default: false. */
+  readonly isVerbatim?: boolean
   /** The text in a new form; of boxes, the ticked values by line. */
   readonly initial?: string
   /** Default: true. */
@@ -64,7 +66,7 @@ const InputFieldView = ({ faults, field, name, value }: {
   readonly faults: ReadonlyArray<Fault>
 }) => {
   const { as = "text", autocomplete, hint, options = [], required = true, saysOptional = false, suggested } = field
-  const { rows = as === "code" ? 4 : 6, short = false } = field
+  const { isVerbatim = false, rows = as === "code" ? 4 : 6, short = false } = field
   const own = translated(field.label)
   const label = saysOptional ? t`${own} (optional)` : own
   const common = {
@@ -74,7 +76,7 @@ const InputFieldView = ({ faults, field, name, value }: {
     ...(hint === undefined ? {} : { hint: typeof hint === "string" ? translated(hint) : hint }),
   }
   const words = options.map(([one, label, hint]): readonly [string, string, string?] =>
-    hint === undefined ? [one, translated(label)] : [one, translated(label), translated(hint)]
+    hint === undefined ? [one, isVerbatim ? label : translated(label)] : [one, translated(label), translated(hint)]
   )
   if (as === "select") {
     return <SelectField {...common} value={value} options={words.map(([one, label]) => [one, label] as const)} />

@@ -25,7 +25,7 @@ interface Ast {
   readonly propertySignatures?: ReadonlyArray<{ readonly name: PropertyKey; readonly type: Ast }>
 }
 
-type Look = Pick<InputField, "as" | "options" | "read" | "saysOptional">
+type Look = Pick<InputField, "as" | "isVerbatim" | "options" | "read" | "saysOptional">
 
 const truth: Reader = (sent) => sent === "true" ? true : sent === "false" ? false : sent
 
@@ -48,7 +48,7 @@ const lookOf = ({ _tag, types = [] }: Ast, isLong: boolean, isOptional: boolean)
   })
   if (_tag === "Boolean") return select(truth, [["true", t`Yes`], ["false", t`No`]])
   if (_tag === "Union" && types.every((type) => type._tag === "Literal")) {
-    return select(text, types.map(({ literal }) => [String(literal), String(literal)]))
+    return { ...select(text, types.map(({ literal }) => [String(literal), String(literal)])), isVerbatim: true }
   }
   if (isLong) return { as: "code", read: typed }
   const saysOptional = isOptional

@@ -24,7 +24,7 @@ import { type Fields, ownPath, problem, type View, type Visit } from "../Routes.
 const path = "/console/account/second-factor"
 const title = english("Second factor")
 const labels = { current_password: english("Current password"), code: english("Code") }
-const back = { href: "/console/account", label: english("Your account") }
+const back = () => ({ href: "/console/account", label: t`Your account` })
 
 /** Form faults for a refused password or code. Everything else is a page of its own. */
 export const asFault = (error: { readonly _tag: string; readonly message: string }) => {
@@ -161,7 +161,7 @@ const overview = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {},
       title: translated(title),
       lead: t`A code from an authenticator app that you enter after your password. A stolen password alone is then
         not enough to sign in.`,
-      back,
+      back: back(),
     },
     enabled
       ? (

@@ -6,11 +6,13 @@ import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Facts } from "../components/Facts.tsx"
 import { type InputField, inputFields, type ShownForm } from "../components/InputForm.tsx"
+import { Pills } from "../components/Pills.tsx"
 import { Time } from "../components/Time.tsx"
 import { shareOf } from "../FieldShare.ts"
 import { ifSent, list, orNull } from "../FormReaders.ts"
 import { counted, percent, roleName } from "../Format.ts"
 import { type Visit } from "../Routes.tsx"
+import { idOfName } from "../../templates/SuggestedId.ts"
 import { dayNames, holdoutWords, trackingWords } from "./templates/Words.ts"
 
 /** Names of zones to choose from. */
@@ -314,13 +316,24 @@ export const cards: ReadonlyArray<SettingsCard> = [
 /** The form of all settings. */
 export const settingsForm = inputFields(Object.assign({}, ...cards.map(({ fields }) => fields)))
 
+/** The element of a card, such as `settings-holdout`. */
+const cardId = (title: string) => `settings-${idOfName(title)}`
+
+/** Links to the cards, of which a page has more than a screen shows. */
+export const CardLinks = () => (
+  <Pills
+    label={t`On this page`}
+    links={cards.map(({ title }) => ({ href: `#${cardId(title)}`, label: translated(title), isCurrent: false }))}
+  />
+)
+
 /** The fields of a card. */
 export const CardFields = (
   { card: { Body, fields, lead, title }, ...shown }: ShownForm & { readonly card: SettingsCard },
 ) => {
   const { Fields } = inputFields(fields)
   return (
-    <Card title={translated(title)} lead={lead === undefined ? undefined : translated(lead)}>
+    <Card id={cardId(title)} title={translated(title)} lead={lead === undefined ? undefined : translated(lead)}>
       {Body === undefined
         ? (
           <div class="fields">

@@ -13,7 +13,7 @@ import { percentText } from "../FieldShare.ts"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import { decoded, type Fields, type Visit } from "../Routes.tsx"
-import { About, CardFields, cards, chosenDays, days, pageTexts, settingsForm } from "./SettingsCards.tsx"
+import { About, CardFields, CardLinks, cards, chosenDays, days, pageTexts, settingsForm } from "./SettingsCards.tsx"
 
 const decodePatch = decoder(OrganizationPatch)
 
@@ -96,6 +96,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
   return Effect.succeed(view(
     { document: t`Settings`, title: t`General settings`, lead: org.name },
     <ErrorSummary faults={faults} labels={settingsForm.labels} />,
+    mayChange && <CardLinks />,
     mayChange
       ? (
         <Form submit={t`Save settings`} action={`/console/o/${org.slug}/settings`}>

@@ -96,7 +96,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
       ),
     },
     <ErrorSummary faults={faults} labels={entryForm.labels} />,
-    <Card>
+    <Card stacked>
       <form method="get" action={pathOf(visit)} class="lookup" role="search">
         <label for="find">{t`Is an address suppressed?`}</label>
         <div class="secret">
