@@ -15,8 +15,8 @@ const letters: Readonly<Record<string, string>> = {
 }
 
 /**
- * Derives an id from a name: `Cart reminder!` becomes `cart-reminder`. Empty for a name without Latin letters, unless it
- * consists of digits: the digits of a name in another script would not tell what it is.
+ * Derives an id from a name: `Cart reminder!` becomes `cart-reminder`. Empty for a name without Latin letters, unless the name
+ * consists of digits: digits alone would not describe a name in another script.
  */
 export const idOfName = (name: string): string => {
   const plain = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(

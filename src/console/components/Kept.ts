@@ -1,6 +1,6 @@
 import type { SentForm } from "../SentForms.ts"
 
-// What a page keeps of a form that was sent after the session had ended.
+// Fields that a page keeps of a form that was sent after the session had ended.
 
 /** The field of a form with the e-mail address of the account that its page was made for. */
 export const accountField = "_account"
