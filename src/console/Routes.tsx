@@ -25,7 +25,7 @@ import { NoSecretKey, SecretFileFaulty } from "../store/SecretBox.ts"
 import { Alone } from "./components/Alone.tsx"
 import { Document, type Theme, toHtml } from "./components/Document.tsx"
 import { Frame } from "./components/Frame.tsx"
-import { accountField, type Kept, keptOf, secretsField } from "./components/Kept.ts"
+import { accountField, type KeptFields, keptOf, secretsField } from "./components/Kept.ts"
 import { KeptForm } from "./components/KeptForm.tsx"
 import { Note } from "./components/Note.tsx"
 import { Shared } from "./components/Shared.tsx"
@@ -130,7 +130,7 @@ export const alone = (request: Request, { body, status = 200, title, ...needs }:
   )
 
 /** Answers with a page that keeps the fields of a form until the account that wrote them has signed in. */
-const keptPage = (request: Request, kept: Kept, signedInAs?: string) =>
+const keptPage = (request: Request, kept: KeptFields, signedInAs?: string) =>
   alone(request, {
     title: t`Sign in again`,
     status: signedInAs === undefined ? 401 : 403,

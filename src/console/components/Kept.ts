@@ -9,14 +9,14 @@ export const accountField = "_account"
 export const secretsField = "_secrets"
 
 /** The fields of a form that a page keeps. */
-export interface Kept {
+export interface KeptFields {
   readonly fields: Readonly<Record<string, string>>
   /** Whether the form also had passwords, secrets or files, which no page keeps. */
   readonly isPartial: boolean
 }
 
 /** Returns the fields to keep. Undefined if nothing was typed, or if the form does not name its account. */
-export const keptOf = ({ fields, files }: SentForm): Kept | undefined => {
+export const keptOf = ({ fields, files }: SentForm): KeptFields | undefined => {
   const secrets = new Set(fields[secretsField]?.split("\n"))
   const left = Object.entries(fields).filter(([name]) => name !== "_csrf" && !secrets.has(name))
   return fields[accountField] === undefined || !left.some(([name, value]) => !name.startsWith("_") && value !== "")

@@ -1,7 +1,7 @@
 import { t } from "../../languages/Language.ts"
 import { Card } from "./Card.tsx"
 import { Form, Submit } from "./Form.tsx"
-import { accountField, type Kept } from "./Kept.ts"
+import { accountField, type KeptFields } from "./Kept.ts"
 
 /** The page that a sign-in in another tab leads to. */
 export const signedInPath = "/console/signed-in"
@@ -12,7 +12,7 @@ export const signedInPath = "/console/signed-in"
  */
 export const KeptForm = ({ action, kept: { fields, isPartial }, signedInAs }: {
   readonly action: string
-  readonly kept: Kept
+  readonly kept: KeptFields
   /** The account of the session, if the form was written by another account. */
   readonly signedInAs?: string
 }) => {
