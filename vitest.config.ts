@@ -15,7 +15,6 @@ const system = [
   "test/api/Fuzz.test.ts",
   "test/process/**/*.test.ts",
   "test/readme/**/*.test.ts",
-  "test/results/PropensityGain.test.ts",
   "test/scripts/Package.test.ts",
   "test/simulation/Honesty.test.ts",
   "test/simulation/Lane.test.ts",

@@ -6,18 +6,13 @@
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun } from "./simulation/Honesty.ts"
 import type { HonestyWorld } from "./simulation/HonestyWorld.ts"
-import { coverage as coverageOf, crowds } from "./simulation/PropensityCrowds.ts"
 import { answerHeadings, answerRow } from "./simulation/AnswerTable.ts"
 import { answerWorlds, componentSettings, failingWorlds, settings } from "./simulation/HonestySettings.ts"
 import { componentRun } from "./simulation/ComponentHonesty.ts"
 import { features } from "../src/simulation/Product.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
-/** The gain by propensities is also checked in crowds, where each person has several decisions. */
-const allNames = [
-  ...[...settings, ...failingWorlds, ...componentSettings, ...answerWorlds].map(({ name }) => name),
-  "crowds",
-]
+const allNames = [...settings, ...failingWorlds, ...componentSettings, ...answerWorlds].map(({ name }) => name)
 
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),
@@ -62,8 +57,6 @@ const above = (all: ReadonlyArray<Checked>) =>
 const gainRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
   const gains = all.flatMap(({ gain }) => gain === null ? [] : [gain])
   const asSeen = all.flatMap(({ gainAsSeen }) => gainAsSeen === null ? [] : [gainAsSeen])
-  const weighted = all.flatMap(({ weightedGain }) => weightedGain === null ? [] : [weightedGain])
-  const weightedShown = weighted.filter(({ isShown }) => isShown)
   return [
     name,
     plusMinus(gains.map(({ truth }) => truth)),
@@ -71,10 +64,6 @@ const gainRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<st
     percent(coverage(gains)),
     percent(above(gains)),
     percent(coverage(asSeen)),
-    plusMinus(weighted.map(({ shown, truth }) => shown - truth)),
-    percent(coverage(weighted)),
-    percent(weightedShown.length / all.length),
-    percent(coverage(weightedShown)),
     percent(coverage(all.flatMap(({ rates }) => rates))),
     percent(coverage(all.flatMap(({ seriesRates }) => seriesRates))),
     percent(coverage(all.flatMap(({ segmentRates }) => segmentRates))),
@@ -241,7 +230,7 @@ if (effects.length > 0) {
   const headings = ["setting", "effects of components", "wholly above", "rates of variants", "wholly above"]
   console.log([...header(headings), ...effects.map(row)].join("\n"))
 }
-if (done.length === 0 && !names.includes("crowds")) Deno.exit(0)
+if (done.length === 0) Deno.exit(0)
 console.log(
   `\n${runs} runs from seed ${from}. Outcomes beyond an even split, and coverage of 95 % intervals in percent\n`,
 )
@@ -252,10 +241,6 @@ const intervals = [
   "gain",
   "wholly above",
   "gain as seen",
-  "by propensities − true",
-  "by propensities",
-  "shown",
-  "where shown",
   "rates",
   "series",
   "segments",
@@ -299,13 +284,4 @@ if (tired.length > 0) {
   )
   const headings = ["setting", "runs", "1", "bias", "2 or 3", "bias", "4 or more", "bias"]
   console.log([...header(headings), ...tired.map(row)].join("\n"))
-}
-
-if (names.includes("crowds")) {
-  console.log("\nThe gain by propensities: coverage in percent, and the mean error in standard errors\n")
-  console.log(header(["crowd", "coverage", "error"]).join("\n"))
-  for (const crowd of crowds) {
-    const { off, share } = coverageOf(crowd, runs, from)
-    console.log(row([crowd.name, percent(share), off.toFixed(2)]))
-  }
 }

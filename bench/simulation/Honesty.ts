@@ -4,27 +4,15 @@ import { report } from "../../src/bandit/Report.ts"
 import { revenueUnit, squareUnit } from "../../src/bandit/Revenue.ts"
 import { measures } from "../../src/bandit/Tally.ts"
 import { dayMillis } from "../../src/bandit/Window.ts"
-import { peopleGroups } from "../../src/bandit/Holdout.ts"
 import { missingValue } from "../../src/bandit/Contexts.ts"
 import { CopyId, TemplateId } from "../../src/domain/Ids.ts"
-import { weightsOf } from "../../src/domain/ObjectiveWeights.ts"
 import { prepare } from "../../src/results/Composition.ts"
 import type { CountedContext } from "../../src/results/Tabulation.ts"
 import { type Outlook, outlookOf } from "../../src/results/Outlook.ts"
-import { propensityGain } from "../../src/results/PropensityGain.ts"
 import { composeSeries } from "../../src/results/SeriesComposition.ts"
 import type { TemplateResults } from "../../src/results/TemplateResults.ts"
-import type { ComposedSeries } from "../../src/results/TemplateSeries.ts"
-import { weightedGain } from "../../src/results/WeightedGain.ts"
-import {
-  attributeOf,
-  audienceRates,
-  type HonestyWorld,
-  honestyWorld,
-  meanValue,
-  mediansOf,
-  settledShare,
-} from "./HonestyWorld.ts"
+import type { TemplateSeries } from "../../src/results/TemplateSeries.ts"
+import { attributeOf, audienceRates, type HonestyWorld, honestyWorld, meanValue, mediansOf } from "./HonestyWorld.ts"
 import type { LearnerKind } from "../../src/simulation/Learners.ts"
 import { type Feature, type Knowledge, Product } from "../../src/simulation/Product.ts"
 import { run } from "../../src/simulation/Run.ts"
@@ -67,8 +55,6 @@ export interface HonestyRun {
    */
   readonly gain: Checked | null
   readonly gainAsSeen: Checked | null
-  /** The gain by propensities over decisions that are four days old. `isShown`: whether the results show it. */
-  readonly weightedGain: (Checked & { readonly isShown: boolean }) | null
   /** The lift of the leader over the next best variant. Null if the results show no lift. */
   readonly lift: Checked | null
   /** The lift of the leader over a random split. Null if the results show no lift. */
@@ -91,37 +77,6 @@ export interface HonestyRun {
 
 /** The first day on which losers and the days until a winner are read. */
 const firstEstimate = 3
-
-/** Counts decisions weighted to a random split when they are four days old. */
-class EvenSplits {
-  readonly #none = { count: 0, weight: 0, square: 0 }
-  readonly #groups = Array.from({ length: peopleGroups }, () => ({
-    decisions: { ...this.#none },
-    click: { ...this.#none },
-    open: this.#none,
-    conversion: this.#none,
-    negative: this.#none,
-  }))
-  truth = 0
-
-  add(group: number, weight: number, hasClicked: boolean): void {
-    const { click, decisions } = this.#groups[group]!
-    for (const sums of hasClicked ? [decisions, click] : [decisions]) {
-      sums.count++
-      sums.weight += weight
-      sums.square += weight ** 2
-    }
-  }
-
-  /** Returns the estimate and the truth, with a series up to `to`. */
-  check(points: ComposedSeries["points"], to: number): HonestyRun["weightedGain"] {
-    const counts = { first: new Date(worldStart), last: new Date(to - dayMillis), leftOut: 0, groups: this.#groups }
-    const found = propensityGain(this.#groups, weightsOf("click"))
-    if (found === null) return null
-    const isShown = weightedGain(points, to, counts, "click") !== null
-    return { shown: found.gained, interval: found.interval, truth: this.truth, isShown }
-  }
-}
 
 const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= truth && truth <= high
 
@@ -174,7 +129,7 @@ const seriesOf = (
   { counts, delays, model, ofAllDays }: Knowledge,
   setting: HonestyWorld,
   now: number,
-): ComposedSeries => {
+): TemplateSeries => {
   const { countsOf, objective } = talliesOf(setting, counts.worth())
   return composeSeries({
     template: "t0",
@@ -367,12 +322,10 @@ export const honestyRun = (
   { estimates = false, answers = estimates, refitHours = 3, runnerUpFloor = 0, without = [] }: HonestyOptions = {},
 ): HonestyRun => {
   const world = honestyWorld(setting, seed)
-  const { arms, at, clickChance, requestOf, requests, delayHours } = world
+  const { arms, at, requestOf, requests } = world
   const end = worldStart + setting.days * dayMillis
   const truth = new Truth(arms.length, end - 14 * dayMillis)
   const lastDay = new Truth(arms.length, end - dayMillis)
-  const evenSplits = new EvenSplits()
-  const settledUntil = end - 5 * dayMillis
   const looks: Array<Look> = []
   const lastChosen = arms.map(() => 0)
   const fresh = setting.fatigue && new Float64Array(arms.length)
@@ -407,20 +360,15 @@ export const honestyRun = (
     : mediansOf(setting, seed).map((median) => meanValue(median, setting.values!))
   const people = audienceRates(setting)
   const attribute = attributeOf(setting)?.name
-  const settled = settledShare(setting)
-  run(world, policy, seed, (decision, arm, clickRates, propensity) => {
+  run(world, policy, seed, (decision, arm, clickRates) => {
     const rates = people ?? (worths === undefined ? clickRates : clickRates.map((rate, i) => rate * worths[i]!))
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     if (fresh !== undefined) world.rates(decision, fresh)
-    const { attrs, person = decision } = requests[requestOf[decision]!]!
+    const { attrs } = requests[requestOf[decision]!]!
     const value = attribute === undefined ? undefined : attrs.get(attribute)?.[0] ?? missingValue
     truth.add(at[decision]!, value, arm, rates, fresh)
     lastDay.add(at[decision]!, value, arm, rates)
     if (at[decision]! >= end - 7 * dayMillis) lastChosen[arm]!++
-    if (at[decision]! >= settledUntil) return
-    const hasClicked = clickChance[decision]! < clickRates[arm]! && delayHours[decision]! <= 96
-    evenSplits.add(person % peopleGroups, 1 / (arms.length * propensity), hasClicked)
-    evenSplits.truth += settled * (rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / arms.length)
   })
   look(end)
   const known = learner!.knowledge(0, end)
@@ -433,7 +381,6 @@ export const honestyRun = (
   const gain = series.points.at(-1)?.gain ?? null
   const gainAgainst = (truth: number): Checked | null =>
     gain === null ? null : { shown: gain.gained, interval: gain.interval, truth }
-  const weightedGain = setting.values === undefined ? evenSplits.check(series.points, settledUntil) : null
   const highest = Math.max(...arms.map((id) => rateOf(id)))
   const lastDecisions = lastChosen.reduce((sum, count) => sum + count, 0)
   return {
@@ -442,7 +389,6 @@ export const honestyRun = (
     best: new Set(arms.filter((id) => rateOf(id) >= highest * (1 - 1e-9))),
     gain: gainAgainst(truth.gain),
     gainAsSeen: gainAgainst(truth.gainAsSeen),
-    weightedGain,
     ...checkLifts(results.winner, arms, (id) => rateOf(id)),
     ...checkChoices(
       results,

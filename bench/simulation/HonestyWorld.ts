@@ -110,10 +110,6 @@ export interface Values {
 
 const usualDelay = { medianHours: 5, sigma: 1.6 }
 
-/** Share of the outcomes that arrive within four days. */
-export const settledShare = ({ delay = usualDelay }: HonestyWorld): number =>
-  Phi(Math.log(96 / delay.medianHours) / delay.sigma)
-
 const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
 
 /** The attribute of a setting. Undefined without one. */

@@ -19,9 +19,9 @@ const columns = {
   true: "true",
 } as const
 
-/** A summary, the sums of decisions weighted to a random split, the first differences, and the faults. */
+/** A summary, the sums weighted by recorded probabilities, the first differences, and the faults. */
 const textOf = (result: typeof RebuildResult.Type) => {
-  const { decisions, differences, even_split_differences, faults, send_times, templates, written } = result
+  const { decisions, differences, faults, propensity_differences, send_times, templates, written } = result
   const count = differences.length
   const summary = `${decisions} decisions in ${templates} templates: ` +
     (count === 0
@@ -30,8 +30,8 @@ const textOf = (result: typeof RebuildResult.Type) => {
         (written ? ` and ${count === 1 ? "was" : "were"} corrected` : ""))
   return [
     summary,
-    ...(even_split_differences === 0 ? [] : [
-      `Decisions weighted to a random split: ${even_split_differences} sums ${
+    ...(propensity_differences === 0 ? [] : [
+      `Decisions weighted by their recorded probabilities: ${propensity_differences} sums ${
         written ? "differed" : "differ"
       } from the ` +
       "stored decisions and events, for example because outcomes were reported late.",

@@ -9,23 +9,9 @@ const date = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`
 
 const worth = (value: number) => `${value > 0 ? "+" : ""}${Math.abs(value) < 10 ? value.toFixed(1) : Math.round(value)}`
 
-/** The gain measured by propensities, compared with the model's estimate. Empty if the gain is too uncertain. */
-const weightedGainLines = (gain: TemplateSeries["weighted_gain"]): ReadonlyArray<string> => {
-  if (gain === null) return []
-  const day = (time: string) => time.slice(0, 10)
-  const lastDay = new Date(Date.parse(gain.to) - 1).toISOString()
-  return [
-    `Measured from the recorded probabilities of the choices, without the model: ${worth(gain.gained)} (${
-      worth(gain.interval[0])
-    } to ${worth(gain.interval[1])}) for ${gain.decisions} decisions of ${day(gain.from)} to ${
-      day(lastDay)
-    }, counting outcomes within four days. The model estimates ${worth(gain.model)} for these days.`,
-  ]
-}
-
 /** A row for each period: share of traffic, rate and probability to be best of each variant, and the gain. */
 export const seriesText = (series: TemplateSeries): string => {
-  const { left_out, objective, points, step, template_id, variants, weighted_gain } = series
+  const { left_out, objective, points, step, template_id, variants } = series
   if (points.length === 0) return `${template_id}: no decisions in this window.`
   const rate = (value: number) => typeof objective === "string" ? percent(value) : value.toPrecision(3)
   return [
@@ -48,7 +34,6 @@ export const seriesText = (series: TemplateSeries): string => {
     "",
     "The gain is the number of outcomes beyond the outcomes of a random split of the variants. 95 % intervals held the true " +
     `value ${coverageText}.`,
-    ...weightedGainLines(weighted_gain),
     ...(points.some(({ complete }) => !complete) ? ["* Outcomes are still coming in."] : []),
     ...(left_out > 0 ? [`${left_out} variants with fewer decisions are not shown.`] : []),
   ].join("\n")

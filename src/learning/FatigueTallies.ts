@@ -4,21 +4,17 @@ import type { SqlError } from "effect/sql/SqlError"
 import { expectedPerDecision } from "../bandit/Expectation.ts"
 import { exposureClass, exposureClasses, fatigueDays, keptByDay, levelOf } from "../bandit/Fatigue.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
-import { dayMillis, hourMillis } from "../bandit/Window.ts"
+import { dayMillis } from "../bandit/Window.ts"
 import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import { countEarlier, type PersonalDecision } from "../journal/decisions/EarlierDecisions.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
-import { outcomesOf } from "../journal/events/Outcomes.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { FadedCounts, StoredFatigue } from "./Engine.ts"
-import type { Days } from "./EvenSplitTallies.ts"
+import { dayOf, type Days, outcomesIn, settledCounts } from "./SettledDecisions.ts"
 
 // Decisions by the number of their person's earlier decisions, with their outcomes. `Settling` counts each decision
 // once, when it is four days old.
-
-/** Age of a decision up to which its outcomes count, and at which it is counted. Unit: hours. */
-const outcomeHours = 96
 
 /** The recorded fields of a decision from which it is counted. */
 interface FatigueDecision {
@@ -119,11 +115,9 @@ export class FatigueSum {
     { copyId, decidedAt, events, segment, templateId }: Drawn,
     { seen, total }: { readonly seen: number; readonly total: number },
   ): void {
-    const at = decidedAt.getTime()
-    const until = at + outcomeHours * hourMillis
-    const { learned } = outcomesOf(at, events.filter(({ occurredAt }) => occurredAt <= until))
-    if ((learned.voided ?? 0) > 0) return
-    const day = Math.floor(at / dayMillis) * dayMillis
+    const counted = settledCounts(decidedAt, events)
+    if ((counted.voided ?? 0) > 0) return
+    const day = dayOf(decidedAt)
     const [level, own] = [levelOf(total), exposureClass(seen)]
     const key = `${templateId}\0${day}\0${copyId}\0${level}\0${own}`
     let tally = this.#tallies.get(key)
@@ -136,7 +130,7 @@ export class FatigueSum {
     tally.decisions++
     // Without a model, all variants have equal expectations. The unit does not matter.
     tally.expected += model === undefined ? 1 : expectedPerDecision(model, copyId, segment, day) / (model.worth ?? 1)
-    for (const outcome of valuedOutcomes) if ((learned[outcome] ?? 0) > 0) tally[outcome]++
+    for (const outcome of outcomesIn(counted)) tally[outcome]++
   }
 }
 

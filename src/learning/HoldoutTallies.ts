@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { dayMillis } from "../bandit/Window.ts"
 import { peopleGroups, placeOf } from "../bandit/Holdout.ts"
 import { valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
 import { outcomesOf } from "../journal/events/Outcomes.ts"
+import { dayOf, outcomesIn } from "./SettledDecisions.ts"
 
 // Outcomes of people on both sides of a holdout. `Settling` writes them once per decision, four days after it.
 
@@ -78,7 +78,7 @@ export const countHoldouts = Effect.fnUntraced(function* (
   decisions.forEach(({ decidedAt, holdout, mode, templateId, trackingId, userId }, place) => {
     if (holdout === null) return
     const { people } = placeOf({ org, userId: userId ?? undefined, trackingId })
-    const day = Math.floor(decidedAt.getTime() / dayMillis) * dayMillis
+    const day = dayOf(decidedAt)
     const control = mode === "control"
     const key = `${templateId}\0${day}\0${holdout}\0${control}\0${people}`
     let tally = tallies.get(key)
@@ -87,8 +87,7 @@ export const countHoldouts = Effect.fnUntraced(function* (
       tallies.set(key, tally = { ...at, decisions: 0, open: 0, click: 0, conversion: 0, negative: 0 })
     }
     tally.decisions++
-    const { learned } = outcomesOf(decidedAt.getTime(), events[place]!)
-    for (const outcome of valuedOutcomes) if ((learned[outcome] ?? 0) > 0) tally[outcome]++
+    for (const outcome of outcomesIn(outcomesOf(decidedAt.getTime(), events[place]!).learned)) tally[outcome]++
   })
   if (tallies.size === 0) return
   yield* sql`

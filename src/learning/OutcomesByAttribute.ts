@@ -8,18 +8,14 @@ import {
   type OutcomesByVariant,
 } from "../bandit/AttributeOutcomes.ts"
 import { decodeContext, ownNames } from "../bandit/Contexts.ts"
-import { hourMillis } from "../bandit/Window.ts"
 import { valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
-import { outcomesOf } from "../journal/events/Outcomes.ts"
 import { recordset } from "../store/Recordset.ts"
+import { settledCounts } from "./SettledDecisions.ts"
 
 // Decisions with their outcomes by attribute, value and variant. `Settling` counts each decision once, when it is four
 // days old.
-
-/** Age of a decision up to which its outcomes count, and at which it is counted. Unit: hours. */
-const outcomeHours = 96
 
 /** The recorded fields of a decision from which it is counted. */
 interface AttributedDecision {
@@ -48,12 +44,10 @@ export class AttributeOutcomesSum {
   add(decision: AttributedDecision, events: ReadonlyArray<StoredEvent>): void {
     const { copyId, decidedAt, propensity, templateId } = decision
     if (propensity === null || copyId === noMessage) return
-    const at = decidedAt.getTime()
-    const until = at + outcomeHours * hourMillis
-    const { learned } = outcomesOf(at, events.filter(({ occurredAt }) => occurredAt <= until))
-    if ((learned.voided ?? 0) > 0) return
-    const amounts = [1, ...valuedOutcomes.map((outcome) => (learned[outcome] ?? 0) > 0 ? 1 : 0)]
-    this.of(templateId).add(attributesOf(decision), copyId, at, amounts)
+    const counted = settledCounts(decidedAt, events)
+    if ((counted.voided ?? 0) > 0) return
+    const amounts = [1, ...valuedOutcomes.map((outcome) => (counted[outcome] ?? 0) > 0 ? 1 : 0)]
+    this.of(templateId).add(attributesOf(decision), copyId, decidedAt.getTime(), amounts)
   }
 
   /** Returns the counts of a template. */

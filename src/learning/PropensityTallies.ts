@@ -6,20 +6,23 @@ import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.t
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
 import { recordset } from "../store/Recordset.ts"
 import { sha256 } from "../text/Sha256.ts"
-import {
-  type Days,
-  keptDays,
-  settledOutcomes,
-  type WeightedCount,
-  type WeightedDecision,
-  weightOf,
-} from "./EvenSplitTallies.ts"
+import { dayOf, type Days, outcomesIn, settledCounts } from "./SettledDecisions.ts"
 
 // Decisions weighted by the inverse of their propensity, with their outcomes, from which two variants are compared
 // without a model. `Settling` counts each decision once, when it is four days old.
 
 /** Maximum number of candidates of a counted decision: none of more variants gets enough decisions for a comparison. */
 const mostCandidates = 50
+
+/**
+ * Maximum weight of a decision in a random split of its candidates. A decision is left out if any of its candidates,
+ * chosen or not, had such a small probability that its weight would be larger: such choices are too rare to estimate that
+ * variant.
+ */
+const largestWeight = 1000
+
+/** Age in days at which tallies are deleted. Results cover 180 days, and a rebuild 190. */
+const keptDays = 200
 
 /** Weights are summed in whole thousandths, so that sums do not depend on the order of the decisions. */
 const scale = 1000
@@ -39,6 +42,29 @@ interface PropensityTally {
   readonly square: number
 }
 
+/** The recorded fields of a decision from which its weight is computed. */
+interface WeightedDecision {
+  readonly templateId: string
+  readonly copyId: string
+  readonly propensity: number | null
+  /** Probabilities of all candidates. */
+  readonly weights: Readonly<Record<string, number>> | null
+  readonly decidedAt: Date
+}
+
+/**
+ * Returns the probability of each of at least two candidates. Undefined if none was drawn, or one had too small a
+ * probability.
+ */
+const candidatesOf = (
+  { copyId, propensity, weights }: Pick<WeightedDecision, "copyId" | "propensity" | "weights">,
+): Readonly<Record<string, number>> | undefined => {
+  if (propensity === null || weights === null || !(weights[copyId]! > 0)) return undefined
+  const all = Object.values(weights)
+  const isKnown = all.length > 1 && all.length <= mostCandidates && Math.min(...all) * all.length * largestWeight >= 1
+  return isKnown ? weights : undefined
+}
+
 /** Sums tallies of many decisions. */
 export class PropensitySum {
   readonly #tallies = new Map<string, { -readonly [name in keyof PropensityTally]: PropensityTally[name] }>()
@@ -46,18 +72,14 @@ export class PropensitySum {
 
   /** Adds a decision with its events, earliest first. */
   add(decision: WeightedDecision, events: ReadonlyArray<StoredEvent>): void {
-    const { copyId, decidedAt, templateId, weights } = decision
-    const weight = weightOf(decision)
-    const ids = Object.keys(weights ?? {}).sort()
-    if (typeof weight !== "number" || ids.length < 2 || ids.length > mostCandidates) return
-    const at = {
-      template_id: templateId,
-      day: Math.floor(decidedAt.getTime() / dayMillis) * dayMillis,
-      candidates: this.#digestOf(ids.join("\0")),
-    }
-    for (const id of ids) this.#count({ ...at, copy_id: id, measure: "offered" }, 1 / weights![id]!)
-    for (const measure of ["decisions" as const, ...settledOutcomes(decidedAt, events)]) {
-      this.#count({ ...at, copy_id: copyId, measure }, weight * ids.length)
+    const { copyId, decidedAt, templateId } = decision
+    const weights = candidatesOf(decision)
+    if (weights === undefined) return
+    const ids = Object.keys(weights).sort()
+    const at = { template_id: templateId, day: dayOf(decidedAt), candidates: this.#digestOf(ids.join("\0")) }
+    for (const id of ids) this.#count({ ...at, copy_id: id, measure: "offered" }, 1 / weights[id]!)
+    for (const measure of ["decisions" as const, ...outcomesIn(settledCounts(decidedAt, events))]) {
+      this.#count({ ...at, copy_id: copyId, measure }, 1 / weights[copyId]!)
     }
   }
 
@@ -124,20 +146,44 @@ export const countPropensities = Effect.fnUntraced(function* (
       AND t.day < ${new Date(nowMillis - keptDays * dayMillis)}`
 })
 
-/** Replaces a template's tallies of settled days with recomputed ones. */
-export const replacePropensities = Effect.fnUntraced(function* (
+/**
+ * Compares a template's tallies of settled days with recomputed ones, and replaces them unless `check`. Returns the
+ * number of tallies that differ.
+ */
+export const rebuildPropensities = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
   template: string,
-  rows: ReadonlyArray<PropensityTally>,
-  days: Days,
-): Effect.fn.Return<void, SqlError> {
-  yield* sql`
-    DELETE FROM propensity_tallies t
-    WHERE t.org_slug = ${org} AND t.template_id = ${template}
-      AND t.day >= ${new Date(days.from)} AND t.day < ${new Date(days.to)}`
-  if (rows.length > 0) yield* addRows(sql, org, rows)
+  truth: ReadonlyArray<PropensityTally>,
+  { check, days }: { readonly days: Days; readonly check: boolean },
+): Effect.fn.Return<number, SqlError> {
+  const settled = sql`t.org_slug = ${org} AND t.template_id = ${template}
+    AND t.day >= ${new Date(days.from)} AND t.day < ${new Date(days.to)}`
+  const stored = yield* sql<Omit<PropensityTally, "copy_id" | "day"> & { readonly copyId: string; readonly day: Date }>`
+    SELECT t.day, t.candidates, t.copy_id, t.measure, t.count::float8 AS count, t.weight::float8 AS weight,
+      t.square::float8 AS square
+    FROM propensity_tallies t WHERE ${settled}`
+  const sumsOf = (rows: ReadonlyArray<Omit<PropensityTally, "template_id">>) =>
+    new Map(
+      rows.map(({ candidates, copy_id, count, day, measure, square, weight }) =>
+        [`${day} ${candidates} ${copy_id} ${measure}`, `${count} ${weight} ${square}`] as const
+      ),
+    )
+  const was = sumsOf(stored.map(({ copyId, day, ...row }) => ({ ...row, copy_id: copyId, day: day.getTime() })))
+  const is = sumsOf(truth)
+  if (!check) {
+    yield* sql`DELETE FROM propensity_tallies t WHERE ${settled}`
+    if (truth.length > 0) yield* addRows(sql, org, truth)
+  }
+  return [...new Set([...was.keys(), ...is.keys()])].filter((key) => was.get(key) !== is.get(key)).length
 })
+
+/** Number of some decisions, and the sums of their inverse propensities and of the squares of these. */
+export interface WeightedCount {
+  readonly count: number
+  readonly weight: number
+  readonly square: number
+}
 
 /** Counts of one variant on one day, in decisions with one set of candidates. Weights are inverse propensities. */
 export interface PropensityCount {

@@ -23,8 +23,8 @@ import * as TallyRebuild from "../learning/TallyRebuild.ts"
 import { firstPeriod } from "../bandit/AttributeOutcomes.ts"
 import { AttributeOutcomesSum, replaceAttributeOutcomes } from "../learning/OutcomesByAttribute.ts"
 import { FatigueSum, firstFatigueDay, replaceFatigue } from "../learning/FatigueTallies.ts"
-import { type Days, EvenSplitSum, rebuildEvenSplits } from "../learning/EvenSplitTallies.ts"
-import { PropensitySum, replacePropensities } from "../learning/PropensityTallies.ts"
+import { PropensitySum, rebuildPropensities } from "../learning/PropensityTallies.ts"
+import type { Days } from "../learning/SettledDecisions.ts"
 import { settledDays } from "../sendtime/SettledDays.ts"
 
 /** Maximum number of decisions read at once. */
@@ -58,8 +58,8 @@ interface Rebuilt {
   readonly faults: ReadonlyArray<RebuildFault>
   /** Differences between stored and recomputed tallies, including the ledger. At most 1,000. */
   readonly differences: ReadonlyArray<TallyDifference>
-  /** Number of template days on which a measure weighted to a random split was wrong. */
-  readonly evenSplitDifferences: number
+  /** Number of settled counts, weighted by inverse propensities, that were wrong. */
+  readonly propensityDifferences: number
   /** Result for the histories of people. Null for a rebuild of one template. */
   readonly sendTimes: HistoriesRebuilt | null
 }
@@ -87,7 +87,7 @@ const differencesOf = (
   })
 }
 
-/** Recomputes the tallies by template. A check leaves out tallies of fatigue, attributes, propensities and repeats. */
+/** Recomputes the tallies by template. A check leaves out tallies of fatigue, attributes and repeats. */
 const recount = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -103,7 +103,6 @@ const recount = Effect.fnUntraced(function* (
   const total = yield* countDecisions(sql, org, { since, template })
   const sums = new Map<string, Tallies.TallySum>()
   const rules = yield* rulesIn(sql, org)
-  const evenSplits = new EvenSplitSum(org)
   const propensities = new PropensitySum()
   const fatigue = new FatigueSum(sql, org)
   const byAttribute = new AttributeOutcomesSum()
@@ -139,10 +138,8 @@ const recount = Effect.fnUntraced(function* (
         for (const draw of failedDraws([rows[place]!])) byAttribute.add(draw, [])
       }
       if (ref.decidedAt >= settled.from && ref.decidedAt < settled.to) {
-        for (const sum of check ? [evenSplits] : [evenSplits, propensities]) {
-          sum.add(rows[place]!, events[place]!)
-          for (const draw of failedDraws([rows[place]!])) sum.add(draw, [])
-        }
+        propensities.add(rows[place]!, events[place]!)
+        for (const draw of failedDraws([rows[place]!])) propensities.add(draw, [])
       }
     })
     if (!check) {
@@ -164,7 +161,6 @@ const recount = Effect.fnUntraced(function* (
     if (last === undefined || rows.length < page) {
       return {
         sums,
-        evenSplits,
         propensities,
         decisions,
         byAttribute,
@@ -181,8 +177,8 @@ interface Recounted {
   readonly sum: Tallies.TallySum
   /** Replaces the counts of fatigue and of attributes. */
   readonly replaceOthers: Effect.Effect<unknown, SqlError>
-  /** Compares the even splits, and replaces them unless it is a check. Returns the number of differences. */
-  readonly rebuildEven: Effect.Effect<number, SqlError>
+  /** Compares the counts by propensities, and replaces them unless it is a check. Returns the number of differences. */
+  readonly rebuildWeighted: Effect.Effect<number, SqlError>
 }
 
 /**
@@ -193,7 +189,7 @@ const rebuildTemplate = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
   id: string,
-  { rebuildEven, replaceOthers, sum }: Recounted,
+  { rebuildWeighted, replaceOthers, sum }: Recounted,
   { check, now }: { readonly check: boolean; readonly now: number },
 ) {
   const truth = {
@@ -203,20 +199,20 @@ const rebuildTemplate = Effect.fnUntraced(function* (
     repeats: sum.repeats(),
   }
   const differences = differencesOf(id, yield* TallyRebuild.countedTallies(sql, org, id, now), truth.tallies)
-  if (check) return { differences, evenSplitDifferences: yield* rebuildEven, fault: undefined }
+  if (check) return { differences, propensityDifferences: yield* rebuildWeighted, fault: undefined }
   // In a savepoint, so that a failure of one template does not undo the others.
   return yield* sql.withTransaction(
     TallyRebuild.replaceTallies(sql, org, id, truth, now).pipe(
       Effect.andThen(replaceOthers),
-      Effect.andThen(rebuildEven),
+      Effect.andThen(rebuildWeighted),
     ),
   ).pipe(
-    Effect.map((evenSplitDifferences) => ({ differences, evenSplitDifferences, fault: undefined })),
+    Effect.map((propensityDifferences) => ({ differences, propensityDifferences, fault: undefined })),
     Effect.catchIf(isDataFault, (error) => {
       const reason = innermost(error)
       return Effect.as(
         Effect.logError("A template could not be rebuilt because of its data", { org, template: id, reason }),
-        { differences, evenSplitDifferences: 0, fault: { templateId: id, reason } satisfies RebuildFault },
+        { differences, propensityDifferences: 0, fault: { templateId: id, reason } satisfies RebuildFault },
       )
     }),
   )
@@ -263,7 +259,7 @@ export class Rebuild extends Context.Service<Rebuild, {
             const since = new Date(now - countedDays * dayMillis)
             // Later days are still being counted.
             const days = yield* settledDays(sql, org, since)
-            const { byAttribute, decisions, evenSplits, fatigue, fatigueDays, propensities, sums } = yield* recount(
+            const { byAttribute, decisions, fatigue, fatigueDays, propensities, sums } = yield* recount(
               sql,
               org,
               {
@@ -275,10 +271,9 @@ export class Rebuild extends Context.Service<Rebuild, {
               },
               report,
             )
-            const evenSplitsOf = Map.groupBy(evenSplits.rows(), ({ template_id }) => template_id)
             const propensitiesOf = Map.groupBy(propensities.rows(), ({ template_id }) => template_id)
             const fatigueOf = Map.groupBy(fatigue, ({ template_id }) => template_id)
-            let evenSplitDifferences = 0
+            let propensityDifferences = 0
             const counted = yield* TallyRebuild.countedTemplates(sql, org, template)
             const templates = [...new Set([...sums.keys(), ...counted])].sort()
             const differences: Array<TallyDifference> = []
@@ -290,19 +285,18 @@ export class Rebuild extends Context.Service<Rebuild, {
                 replaceOthers: Effect.all([
                   replaceFatigue(sql, org, id, fatigueOf.get(id) ?? [], fatigueDays),
                   replaceAttributeOutcomes(sql, org, id, byAttribute.of(id)),
-                  replacePropensities(sql, org, id, propensitiesOf.get(id) ?? [], days),
                 ]),
-                rebuildEven: rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check }),
+                rebuildWeighted: rebuildPropensities(sql, org, id, propensitiesOf.get(id) ?? [], { days, check }),
               }, { check, now })
               differences.push(...result.differences)
-              evenSplitDifferences += result.evenSplitDifferences
+              propensityDifferences += result.propensityDifferences
               if (result.fault !== undefined) faults.push(result.fault)
             }
             return {
               decisions,
               templates,
               faults,
-              evenSplitDifferences,
+              propensityDifferences,
               differences: differences.slice(0, keptDifferences),
             }
           })))

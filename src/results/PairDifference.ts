@@ -1,7 +1,6 @@
 import { type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
-import type { WeightedCount } from "../learning/EvenSplitTallies.ts"
-import type { PropensityCount } from "../learning/PropensityTallies.ts"
+import type { PropensityCount, WeightedCount } from "../learning/PropensityTallies.ts"
 
 // The difference between two variants by the recorded propensities, with an interval that needs no model and holds at all
 // times. Pure.

@@ -4,7 +4,7 @@ import type { ResultsInput } from "./Composition.ts"
 import type { PairDifference, PairInput } from "./PairDifference.ts"
 import type { SeriesInput } from "./SeriesComposition.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
-import type { ComposedSeries } from "./TemplateSeries.ts"
+import type { TemplateSeries } from "./TemplateSeries.ts"
 
 /** Counts arrive as the JSON text of the store: a list of lists, in the order of the members. */
 type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in Counted]: string }
@@ -33,7 +33,7 @@ export class ResultsWorker extends Context.Service<ResultsWorker, {
   /** Starts the worker, which loads its modules while the counts are read. Returns at once. */
   readonly start: Effect.Effect<void>
   readonly results: (input: UnreadResults) => Effect.Effect<TemplateResults>
-  readonly series: (input: UnreadSeries) => Effect.Effect<ComposedSeries>
+  readonly series: (input: UnreadSeries) => Effect.Effect<TemplateSeries>
   readonly pair: (input: UnreadPair) => Effect.Effect<PairDifference | null>
 }>()("parlance/results/ResultsWorker") {
   static readonly layer = Layer.effect(

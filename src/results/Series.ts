@@ -3,10 +3,7 @@ import { SqlClient } from "effect/sql"
 import { dayMillis, hourMillis, keptMillis, windowBounds } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { readEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { Store } from "../store/Store.ts"
-import { settledDays } from "../sendtime/SettledDays.ts"
-import type { Template } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
 import { countsOverTime, delayRows } from "../learning/TallyReports.ts"
 import type { TemplateOutline } from "../templates/TemplateContent.ts"
@@ -16,8 +13,7 @@ import type { ResultsOptions } from "./ResultsOptions.ts"
 import { firstBucketFrom, windowOf } from "./Results.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
 import { monday, type SeriesInput } from "./SeriesComposition.ts"
-import type { ComposedSeries, TemplateSeries } from "./TemplateSeries.ts"
-import { lastFullDay, weightedGain } from "./WeightedGain.ts"
+import type { TemplateSeries } from "./TemplateSeries.ts"
 
 /** Maximum number of rows with contexts. With more, the database sums over contexts. */
 const mostRows = 30_000
@@ -32,7 +28,7 @@ const steps = [["hour", hourMillis], ["day", dayMillis], ["week", 7 * dayMillis]
 
 /**
  * Results of a template's variants over time, from tallies: traffic, rates with credible intervals, the probably best
- * variant, the gain over a random split (by the model and by propensities), and the hours of engagement. Reads one
+ * variant, the gain over a random split, and the hours of engagement. Reads one
  * template's rows by its key, never decisions or events. A broken store is a defect.
  */
 export class Series extends Context.Service<Series, {
@@ -69,20 +65,6 @@ export class Series extends Context.Service<Series, {
 
       const readDelays = (org: OrgSlug, template: string) => Effect.orDie(delayRows(sql, org, template))
 
-      const weightedGainOf = Effect.fnUntraced(function* (
-        org: OrgSlug,
-        { id, objective }: Pick<Template, "id" | "objective">,
-        { points, window }: ComposedSeries,
-        { segment }: ResultsOptions,
-      ) {
-        if (segment !== undefined && segment.size > 0) return null
-        const from = new Date(window.from)
-        const to = lastFullDay(points, (yield* settledDays(sql, org, from)).to)
-        if (to === undefined) return null
-        const counts = yield* readEvenSplits(sql, org, id, from, new Date(to))
-        return counts === undefined ? null : weightedGain(points, to, counts, objective)
-      }, Effect.orDie)
-
       const series = Effect.fn("Series.series")(function* (
         org: OrgSlug,
         id: string,
@@ -117,7 +99,7 @@ export class Series extends Context.Service<Series, {
           new Date(firstBucketFrom(to, now)),
           length,
         )
-        const composed = yield* worker.series({
+        return yield* worker.series({
           template: template.id,
           objective: template.objective,
           targeted: template.variants.flatMap(({ id, targeting }) => targeting.length > 0 ? [id] : []),
@@ -132,7 +114,6 @@ export class Series extends Context.Service<Series, {
           delays: yield* readDelays(org, template.id),
           zone: templateCache.template(org, template.id)?.org.timeZone ?? "UTC",
         })
-        return { ...composed, weighted_gain: yield* weightedGainOf(org, template, composed, options) }
       })
 
       return Series.of({ series })

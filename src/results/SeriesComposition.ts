@@ -12,7 +12,7 @@ import type { TimedOutcome } from "../journal/Ledger.ts"
 import type { SeriesCounts } from "../learning/TallyReports.ts"
 import { overTime } from "./Gain.ts"
 import { ContextRates } from "./ContextRates.ts"
-import type { ComposedSeries } from "./TemplateSeries.ts"
+import type { TemplateSeries } from "./TemplateSeries.ts"
 
 // Computes the results of a template's variants over time from counts and a model. Pure: input and output are plain
 // data.
@@ -59,7 +59,7 @@ export interface SeriesInput {
   /** Time of the request. Unit: Unix milliseconds. */
   readonly now: number
   /** Name of the period's length, and the length in milliseconds. */
-  readonly step: ComposedSeries["step"]
+  readonly step: TemplateSeries["step"]
   readonly length: number
   readonly rows: ReadonlyArray<CountedPeriod>
   /** Whether the rows distinguish contexts. */
@@ -89,7 +89,7 @@ const periodOf = (start: number, length: number, now: number): readonly [number,
 }
 
 /** Returns the results of a template's variants over time. */
-export const composeSeries = (input: SeriesInput): ComposedSeries => {
+export const composeSeries = (input: SeriesInput): TemplateSeries => {
   // Long: each step adds arrays that most later steps read, so separate functions would pass a dozen of them around.
   const { byContext, delays, length, model, now, objective, ofAllDays, segment: restriction, step, template, zone } =
     input
@@ -270,7 +270,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
 }
 
 /** Engagements by hour of the week, each at the decision's hour plus the middle of its delay. */
-const hoursOfWeek = (delays: ReadonlyArray<DelayedOutcomes>, zone: string): ComposedSeries["hours"] => {
+const hoursOfWeek = (delays: ReadonlyArray<DelayedOutcomes>, zone: string): TemplateSeries["hours"] => {
   const clocks = Clocks.of(zone)
   const counts = new Array<number>(168).fill(0)
   for (const { count, delayClass, hour } of delays) {

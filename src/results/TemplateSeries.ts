@@ -1,7 +1,6 @@
 import { Schema } from "effect"
 import { Objective } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
-import { WeightedGain } from "./WeightedGain.ts"
 
 // Results of a template over time, in the shape of the API's response, and as charts show them.
 
@@ -65,7 +64,7 @@ export const SeriesPoint = Schema.Struct({
 })
 
 /** Results of a template's variants over time, from counts and model. Times are UTC. */
-export const ComposedSeries = Schema.Struct({
+export const TemplateSeries = Schema.Struct({
   template_id: Schema.String,
   objective: Objective,
   segment: Schema.Record(Schema.String, Schema.String),
@@ -85,18 +84,6 @@ export const ComposedSeries = Schema.Struct({
       engagements: described(Schema.Finite, "First opens, clicks and conversions at that hour"),
     })),
     "Hours of the week with engagement with messages of the last 30 days, independent of the window and segment",
-  ),
-})
-export type ComposedSeries = typeof ComposedSeries.Type
-
-/** The series with the gain by propensities. */
-export const TemplateSeries = Schema.Struct({
-  ...ComposedSeries.fields,
-  weighted_gain: described(
-    Schema.NullOr(WeightedGain),
-    "The gain over a random split by the recorded propensities, which depends on no model, over decisions that are four " +
-      "days old. Null for a segment, for an objective with revenue, if its standard error is a third of the model's gain or " +
-      "more, and if the weighted decisions have less information than 1,000 decisions or 30 outcomes of a random split",
   ),
 }).annotate({ identifier: "TemplateSeries" })
 export type TemplateSeries = typeof TemplateSeries.Type

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
-import type { Days } from "../learning/EvenSplitTallies.ts"
+import type { Days } from "../learning/SettledDecisions.ts"
 
 /**
  * Returns the whole days from `since` on whose decisions are all settled, so that their tallies are final. `until` is

@@ -12,7 +12,6 @@ import {
   type SentDecision,
 } from "../journal/decisions/DecisionPages.ts"
 import { failedDraws } from "../journal/decisions/FailedRenderings.ts"
-import { countEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { countAttributeOutcomes, whileCounting } from "../learning/OutcomesByAttribute.ts"
 import { countFatigue } from "../learning/FatigueTallies.ts"
 import { countPropensities } from "../learning/PropensityTallies.ts"
@@ -242,7 +241,6 @@ export class Settling extends Context.Service<Settling, {
             const failures = failedDraws(found)
             const drawn = [...found, ...failures]
             const drawnEvents = [...foundEvents, ...failures.map(() => [])]
-            yield* countEvenSplits(sql, org, drawn, drawnEvents, now)
             yield* countPropensities(sql, org, drawn, drawnEvents, now)
             yield* countAttributeOutcomes(sql, org, drawn, drawnEvents, now)
             yield* sql`

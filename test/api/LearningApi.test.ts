@@ -235,7 +235,7 @@ suiteOnServer("the management of learning", (server) => {
       templates: 2,
       written: false,
       send_times: { people: 0, differences: 0 },
-      even_split_differences: 0,
+      propensity_differences: 0,
       differences: [],
       faults: [],
     }
@@ -265,7 +265,7 @@ suiteOnServer("the management of learning", (server) => {
       templates: 1,
       // Histories of people span all templates.
       send_times: null,
-      even_split_differences: 0,
+      propensity_differences: 0,
       differences,
     })
     assert.deepStrictEqual((await wrong({ template_id: "u" })).differences, [])
@@ -274,7 +274,7 @@ suiteOnServer("the management of learning", (server) => {
       templates: 1,
       written: true,
       send_times: null,
-      even_split_differences: 0,
+      propensity_differences: 0,
       differences,
       faults: [],
     })
@@ -284,7 +284,7 @@ suiteOnServer("the management of learning", (server) => {
     assert.deepStrictEqual(await wrong({ check: true, template_id: "none" }), {
       ...right,
       send_times: null,
-      even_split_differences: 0,
+      propensity_differences: 0,
       decisions: 0,
       templates: 0,
     })

@@ -189,7 +189,7 @@ describe("parlance learning on a database without a service", () => {
           faults: [],
           written: false,
           send_times: { people: 0, differences: 0 },
-          even_split_differences: 0,
+          propensity_differences: 0,
           differences: [],
         })
       })),

@@ -26,7 +26,6 @@ const series: TemplateSeries = {
   by_segment: true,
   points: [point("2026-11-02T00:00:00.000Z", true), point("2026-11-03T00:00:00.000Z", false)],
   hours: [],
-  weighted_gain: null,
 }
 
 describe("the series as text", () => {
@@ -43,25 +42,6 @@ describe("the series as text", () => {
     const variants = nothing.variants.map((one) => ({ ...one, rate: null, interval: null, p_best: null }))
     const text = seriesText({ ...series, points: [{ ...nothing, variants, gain: null }] })
     assert.match(text, /200 +75 % · no data +25 % · no data +no data/)
-  })
-
-  it("shows the gain by propensities next to the model's gain", () => {
-    assert.notInclude(seriesText(series), "propensities")
-    const weighted_gain = {
-      from: "2026-10-01T00:00:00.000Z",
-      to: "2026-10-29T00:00:00.000Z",
-      decisions: 56_000,
-      left_out: 0,
-      gained: 812.4,
-      interval: [301, 1290] as const,
-      even: 2000,
-      model: 760,
-    }
-    assert.include(
-      seriesText({ ...series, weighted_gain }),
-      "Measured from the recorded probabilities of the choices, without the model: +812 (+301 to +1290) for 56000 " +
-        "decisions of 2026-10-01 to 2026-10-28, counting outcomes within four days. The model estimates +760 for these days.",
-    )
   })
 
   it("reports a window without decisions", () => {

@@ -156,7 +156,6 @@ describe("figures in results", () => {
       6,
     )
     assert.isAtLeast(runs.filter(won).length, 4)
-    assert.isAtLeast(coverage(runs.flatMap(({ weightedGain }) => weightedGain === null ? [] : [weightedGain])), 0.8)
     for (const { best, gain, looks } of runs) {
       const first = looks.findIndex(({ winner }) => winner !== null)
       if (first >= 0) assert.isTrue(looks.slice(first).every(({ winner }) => winner !== null && best.has(winner)))

@@ -72,9 +72,9 @@ export const RebuildResult = Schema.Struct({
       "Number of people with decisions, and of histories that differed from decisions and events. Null for a rebuild of one " +
       "template, because histories span all templates",
   }),
-  even_split_differences: Schema.Int.annotate({
+  propensity_differences: Schema.Int.annotate({
     description:
-      "Measures by template and settled day, weighted to a random split, that differed from decisions and events. This " +
+      "Counts of settled decisions, weighted by inverse probabilities, that differed from decisions and events. This " +
       "includes outcomes reported after a decision was settled, which only a rebuild counts",
   }),
   differences: Schema.Array(Schema.Struct({

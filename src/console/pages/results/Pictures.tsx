@@ -3,17 +3,7 @@ import type { ChangeMark } from "../../../results/Marks.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Figure } from "../../charts/Figure.tsx"
 import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
-import {
-  axisTime,
-  count,
-  counted,
-  date,
-  percent,
-  rateFormat,
-  signedCount,
-  signedPercent,
-  weekday,
-} from "../../Format.ts"
+import { axisTime, count, counted, percent, rateFormat, signedCount, signedPercent, weekday } from "../../Format.ts"
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, segmentText } from "./Words.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
@@ -277,37 +267,15 @@ const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | 
     : t`About as many ${what} as a random split would have brought: ${signedCount(gain.gained)} (${share}; ${range}).`
 }
 
-/** Compares the gain by propensities with the gain of the model, in a sentence. Undefined if it is too uncertain. */
-export const weightedGainSentence = (
-  { weighted_gain: gain }: Pick<TemplateSeries, "weighted_gain">,
-): string | undefined => {
-  if (gain === null) return undefined
-  const [low, high] = gain.interval
-  const day = (time: number) => date(new Date(time), "UTC")
-  return t`Measured from the recorded probabilities of the choices, without the model: ${
-    signedCount(gain.gained)
-  } (95\u00a0%
-    interval ${signedCount(low)} to ${signedCount(high)}) for the ${count(gain.decisions)} decisions of ${
-    day(Date.parse(gain.from))
-  } to ${day(Date.parse(gain.to) - 1)},
-    counting outcomes within four days. The model estimates ${signedCount(gain.model)} for these days.`
-}
-
 /** The gain over a random split with its interval. */
 export const GainOverTime = (shown: ShownResults) => {
   const { series } = shown
   const time = clock(shown.zone, series.step)
-  const measured = weightedGainSentence(series)
   return (
     <Figure
       id="gain"
       title={t`Lift vs. random split`}
-      lead={
-        <>
-          <p class="headline">{gainSentence(series)}</p>
-          {measured !== undefined && <p>{measured}</p>}
-        </>
-      }
+      lead={<p class="headline">{gainSentence(series)}</p>}
       caption={[
         series.by_segment
           ? t`Estimated ${
