@@ -220,8 +220,7 @@ export class AttributeCounts {
 
   #day(sentAt: number): MutableDay {
     const index = Math.floor(sentAt / dayMillis)
-    let day = this.#days.get(index)
-    if (day === undefined) this.#days.set(index, day = { sends: 0, keys: new Map() })
+    const day = this.#days.getOrInsertComputed(index, () => ({ sends: 0, keys: new Map() }))
     return day
   }
 }

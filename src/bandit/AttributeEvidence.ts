@@ -64,10 +64,10 @@ export const attributeEvidence = (
       const rate = Math.max(0, outcomes / decisions)
       for (const [value, amounts] of Object.entries(values)) {
         const group = groupOf(value)
-        let cell = cells.get(group)
-        if (cell === undefined) {
-          cells.set(group, cell = { had: new Float64Array(variants.size), due: new Float64Array(variants.size) })
-        }
+        const cell = cells.getOrInsertComputed(
+          group,
+          () => ({ had: new Float64Array(variants.size), due: new Float64Array(variants.size) }),
+        )
         cell.had[v] = cell.had[v]! + valueOf(amounts)
         cell.due[v] = cell.due[v]! + amounts[0]! * rate
       }

@@ -57,8 +57,7 @@ class Counted {
   add(variant: string, value: string, amounts: ReadonlyArray<number>): void {
     if (this.#isLeftOut) return
     const counted = this.#isRounded ? roundNumber(value) : value
-    let values = this.#byVariant.get(variant)
-    if (values === undefined) this.#byVariant.set(variant, values = new Map())
+    const values = this.#byVariant.getOrInsertComputed(variant, () => new Map())
     const known = values.get(counted)
     if (known !== undefined) {
       for (let i = 0; i < amounts.length; i++) known[i] = (known[i] ?? 0) + amounts[i]!
@@ -155,8 +154,7 @@ export class AttributeOutcomes {
 
   /** Returns the counts of an attribute to add to. Returns undefined beyond the 50 smallest names. */
   #counted(start: number, name: string): Counted | undefined {
-    let names = this.#periods.get(start)
-    if (names === undefined) this.#periods.set(start, names = new Map())
+    const names = this.#periods.getOrInsertComputed(start, () => new Map())
     let counted = names.get(name)
     if (counted !== undefined) return counted
     if (names.size >= countedNames) {

@@ -374,7 +374,6 @@ const made = new WeakMap<AttributeScheme, Contexts>()
 
 /** Returns the scheme prepared for use: one `Contexts` per scheme object, so that repeated fits read each key once. */
 export const contextsOf = (scheme: AttributeScheme): Contexts => {
-  let contexts = made.get(scheme)
-  if (contexts === undefined) made.set(scheme, contexts = new Contexts(scheme))
+  const contexts = made.getOrInsertComputed(scheme, () => new Contexts(scheme))
   return contexts
 }

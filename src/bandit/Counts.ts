@@ -105,8 +105,7 @@ export class Counts {
    * one number for each index of the valuation.
    */
   add(variant: string, context: ContextKey, start: number, sends: number, ...outcomes: ReadonlyArray<number>): void {
-    let contexts = this.#series.get(variant)
-    if (contexts === undefined) this.#series.set(variant, contexts = new Map())
+    const contexts = this.#series.getOrInsertComputed(variant, () => new Map())
     let series = contexts.get(context)
     if (series === undefined) {
       contexts.set(context, series = this.#empty(variant, context))
@@ -118,10 +117,8 @@ export class Counts {
 
   /** Adds repeats (of either sign) to the bucket that starts at `start`. */
   addRepeats({ again, seen, start, variant }: VariantRepeats): void {
-    let buckets = this.#repeats.get(variant)
-    if (buckets === undefined) this.#repeats.set(variant, buckets = new Map())
-    let sum = buckets.get(start)
-    if (sum === undefined) buckets.set(start, sum = { again: again.map(() => 0), seen: seen.map(() => 0) })
+    const buckets = this.#repeats.getOrInsertComputed(variant, () => new Map())
+    const sum = buckets.getOrInsertComputed(start, () => ({ again: again.map(() => 0), seen: seen.map(() => 0) }))
     for (let k = 0; k < again.length; k++) {
       sum.again[k] = sum.again[k]! + again[k]!
       sum.seen[k] = sum.seen[k]! + seen[k]!
@@ -215,10 +212,8 @@ export class Counts {
 
   #addToVariant(variant: string, start: number, n: number, amount: (k: number) => number): void {
     const totals = this.#variantTotals!
-    let buckets = totals.get(variant)
-    if (buckets === undefined) totals.set(variant, buckets = new Map())
-    let row = buckets.get(start)
-    if (row === undefined) buckets.set(start, row = new Array<number>(this.valuation.values.length + 1).fill(0))
+    const buckets = totals.getOrInsertComputed(variant, () => new Map())
+    const row = buckets.getOrInsertComputed(start, () => new Array<number>(this.valuation.values.length + 1).fill(0))
     row[0] = row[0]! + n
     for (let k = 1; k < row.length; k++) row[k] = row[k]! + amount(k - 1)
   }
@@ -226,8 +221,7 @@ export class Counts {
   #addAt(series: MutableSeries, start: number, n: number, amount: (k: number) => number): void {
     const { clicks, outcomes, sends, starts } = series
     const { values } = this.valuation
-    let total = this.#totals.get(start)
-    if (total === undefined) this.#totals.set(start, total = new Array<number>(values.length + 1).fill(0))
+    const total = this.#totals.getOrInsertComputed(start, () => new Array<number>(values.length + 1).fill(0))
     total[0] = total[0]! + n
     // Searched from the end, because nearly all additions belong to one of the latest buckets.
     let i = starts.length

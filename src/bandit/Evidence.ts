@@ -46,8 +46,7 @@ export class Evidence {
     let outcomes = 0
     for (const { context, clicks, sends: ns, starts, variant } of counts.series()) {
       const base = Math.exp(logBaseRate(model, contexts.parse(context)) - model.a0)
-      let stretches = this.#stretches.get(variant)
-      if (stretches === undefined) this.#stretches.set(variant, stretches = new Map())
+      const stretches = this.#stretches.getOrInsertComputed(variant, () => new Map())
       starts.forEach((start, i) => {
         if (start < from) return
         sends += ns[i]!

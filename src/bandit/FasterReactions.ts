@@ -78,15 +78,11 @@ const recentOf = (counts: Counts, curve: DelayCurve, now: number): ReadonlyArray
   >()
   const shares = new Map<number, number>()
   const shareOf = (start: number): number => {
-    let share = shares.get(start)
-    if (share === undefined) {
-      shares.set(start, share = curveAt(curve, bucketAgeHours(bucketAt(start, now), now)))
-    }
+    const share = shares.getOrInsertComputed(start, () => curveAt(curve, bucketAgeHours(bucketAt(start, now), now)))
     return share
   }
   for (const { clicks, sends, starts, variant } of counts.series()) {
-    let known = variants.get(variant)
-    if (known === undefined) variants.set(variant, known = { cells: new Map(), exposure: 0, outcomes: 0 })
+    const known = variants.getOrInsertComputed(variant, () => ({ cells: new Map(), exposure: 0, outcomes: 0 }))
     for (let i = 0; i < starts.length; i++) {
       const start = starts[i]!
       if (start < from) {

@@ -271,8 +271,7 @@ export class Delays {
   }
 
   #row(hour: number): Array<number> {
-    let row = this.#hours.get(hour)
-    if (row === undefined) this.#hours.set(hour, row = new Array<number>(delayClasses).fill(0))
+    const row = this.#hours.getOrInsertComputed(hour, () => new Array<number>(delayClasses).fill(0))
     return row
   }
 }

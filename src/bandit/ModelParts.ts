@@ -62,8 +62,7 @@ const withoutBuiltIns = (model: ModelSnapshot): ModelPart["posterior"] => {
   return (variant, { coefficients, key }, foretold) => {
     const own = coefficients.map((coefficient, j) => left.has(j) ? -1 : coefficient)
     if (variant === undefined) return posterior(model, undefined, { key, coefficients: own }, foretold)
-    let known = zeros.get(variant)
-    if (known === undefined) zeros.set(variant, known = zerosOf(variant, places))
+    const known = zeros.getOrInsertComputed(variant, () => zerosOf(variant, places))
     const { inverse, shift, withIntercept } = known
     const sums = contextSums(variant, own)
     const cross = places.map((place, a) =>

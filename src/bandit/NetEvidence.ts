@@ -39,13 +39,11 @@ export class NetEvidence {
       const { series, squares, values } of [counts, organic].map((one) => ({ series: one.series(), ...one.valuation }))
     ) {
       for (const { clicks, context, outcomes, sends: ns, starts, variant } of series) {
-        let cells = this.#cells.get(variant)
-        if (cells === undefined) this.#cells.set(variant, cells = new Map())
+        const cells = this.#cells.getOrInsertComputed(variant, () => new Map())
         starts.forEach((start, i) => {
           if (start < from) return
           const key = `${start} ${context}`
-          let cell = cells.get(key)
-          if (cell === undefined) cells.set(key, cell = { sends: 0, value: 0, square: 0 })
+          const cell = cells.getOrInsertComputed(key, () => ({ sends: 0, value: 0, square: 0 }))
           cell.sends += ns[i]!
           cell.value += clicks[i]!
           sends += ns[i]!

@@ -172,8 +172,7 @@ export const observe = (
     const ownNow = curves?.get(variant)
     const ownEarlier = earlier?.curves.get(variant)
     const share = shares.get(variant) ?? 1
-    let context = parsed.get(key)
-    if (context === undefined) parsed.set(key, context = contexts.parse(key))
+    const context = parsed.getOrInsertComputed(key, () => contexts.parse(key))
     let pair = -1
     let lastSends = 0
     let traffic = 0

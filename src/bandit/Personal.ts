@@ -34,8 +34,7 @@ const partsOf = (
   const parts = new Map<string, Float64Array>()
   choices.forEach((choice, at) =>
     choice.ids.forEach((id, place) => {
-      let part = parts.get(id)
-      if (part === undefined) parts.set(id, part = new Float64Array(choices.length))
+      const part = parts.getOrInsertComputed(id, () => new Float64Array(choices.length))
       part[at] = weightOf(choice, place)
     })
   )

@@ -95,6 +95,15 @@ export class SeededMap<K extends string | number, V> {
     return this
   }
 
+  /** Returns the value of a key. Without one, stores and returns the value of `compute`. */
+  getOrInsertComputed(key: K, compute: () => V): V {
+    const entry = find(this.#entries.get(this.#hash(key)), key)
+    if (entry !== undefined) return entry.value
+    const value = compute()
+    this.set(key, value)
+    return value
+  }
+
   delete(key: K): boolean {
     const hash = this.#hash(key)
     const first = this.#entries.get(hash)

@@ -39,12 +39,11 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
       let counting = new Map<string, Map<string, { readonly attributeCounts: AttributeCounts; requests: number }>>()
 
       const observe = (org: string, template: string, attrs: Attributes, now: number): void => {
-        let templates = counting.get(org)
-        if (templates === undefined) counting.set(org, templates = new Map())
-        let entry = templates.get(template)
-        if (entry === undefined) {
-          templates.set(template, entry = { attributeCounts: new AttributeCounts(), requests: 0 })
-        }
+        const templates = counting.getOrInsertComputed(org, () => new Map())
+        const entry = templates.getOrInsertComputed(
+          template,
+          () => ({ attributeCounts: new AttributeCounts(), requests: 0 }),
+        )
         if (entry.requests >= countedRequests) return
         entry.requests++
         entry.attributeCounts.add(attrs, now)

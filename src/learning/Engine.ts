@@ -226,8 +226,7 @@ class Template {
     }
     this.#delays.merge(delayRows(this.#weights, delays))
     for (const { copyId, day, delays } of variantDelays) {
-      let own = this.#variantDelays.get(copyId)
-      if (own === undefined) this.#variantDelays.set(copyId, own = new Delays())
+      const own = this.#variantDelays.getOrInsertComputed(copyId, () => new Delays())
       // The last hour of the day: a day contributes once its last send is old enough.
       own.merge(delayRows(this.#weights, [{ hour: day + dayMillis - hourMillis, delays }]))
     }

@@ -9,9 +9,10 @@ import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.t
 import { noMessage } from "../journal/decisions/Decision.ts"
 import { countEarlier, type PersonalDecision } from "../journal/decisions/EarlierDecisions.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
-import { recordset } from "../store/Recordset.ts"
+import { type FullRow, recordset } from "../store/Recordset.ts"
 import type { FadedCounts, StoredFatigue } from "./Engine.ts"
 import { dayOf, type Days, outcomesIn, settledCounts } from "./SettledDecisions.ts"
+import { Sums } from "./Sums.ts"
 
 // Decisions by the number of their person's earlier decisions, with their outcomes. `Settling` counts each decision
 // once, when it is four days old.
@@ -26,23 +27,9 @@ interface FatigueDecision {
   readonly decidedAt: Date
 }
 
-/** One row of the tallies; `day` in Unix milliseconds. */
-interface FatigueTally extends Record<ValuedOutcome, number> {
-  readonly template_id: string
-  readonly day: number
-  readonly copy_id: string
-  readonly level: number
-  readonly seen: number
-  decisions: number
-  expected: number
-}
-
+const keyColumns = { template_id: "text", day: "float8", copy_id: "text", level: "smallint", seen: "smallint" } as const
 const tallyColumns = {
-  template_id: "text",
-  day: "float8",
-  copy_id: "text",
-  level: "smallint",
-  seen: "smallint",
+  ...keyColumns,
   decisions: "int",
   open: "int",
   click: "int",
@@ -53,6 +40,9 @@ const tallyColumns = {
 
 const summed = ["decisions", ...valuedOutcomes, "expected"] as const
 
+/** One row of the tallies; `day` in Unix milliseconds. */
+type FatigueTally = FullRow<typeof tallyColumns>
+
 /** A decision drawn for a known person, with its events. */
 interface Drawn extends PersonalDecision {
   readonly segment: string
@@ -61,7 +51,7 @@ interface Drawn extends PersonalDecision {
 
 /** Sums tallies of many decisions. */
 export class FatigueSum {
-  readonly #tallies = new Map<string, FatigueTally>()
+  readonly #sums = new Sums<FullRow<typeof keyColumns>, typeof summed[number]>(summed)
   readonly #models = new Map<string, ModelSnapshot | undefined>()
   readonly #sql: SqlClient.SqlClient
   readonly #org: string
@@ -93,7 +83,7 @@ export class FatigueSum {
   )
 
   rows(): ReadonlyArray<FatigueTally> {
-    return [...this.#tallies.values()]
+    return this.#sums.rows()
   }
 
   /** Reads the latest models of the decisions' templates, except models read before. */
@@ -118,19 +108,16 @@ export class FatigueSum {
     const counted = settledCounts(decidedAt, events)
     if ((counted.voided ?? 0) > 0) return
     const day = dayOf(decidedAt)
-    const [level, own] = [levelOf(total), exposureClass(seen)]
-    const key = `${templateId}\0${day}\0${copyId}\0${level}\0${own}`
-    let tally = this.#tallies.get(key)
-    if (tally === undefined) {
-      const counts = { decisions: 0, open: 0, click: 0, conversion: 0, negative: 0, expected: 0 }
-      tally = { template_id: templateId, day, copy_id: copyId, level, seen: own, ...counts }
-      this.#tallies.set(key, tally)
-    }
     const model = this.#models.get(templateId)
-    tally.decisions++
-    // Without a model, all variants have equal expectations. The unit does not matter.
-    tally.expected += model === undefined ? 1 : expectedPerDecision(model, copyId, segment, day) / (model.worth ?? 1)
-    for (const outcome of outcomesIn(counted)) tally[outcome]++
+    this.#sums.add(
+      { template_id: templateId, day, copy_id: copyId, level: levelOf(total), seen: exposureClass(seen) },
+      {
+        decisions: 1,
+        // Without a model, all variants have equal expectations. The unit does not matter.
+        expected: model === undefined ? 1 : expectedPerDecision(model, copyId, segment, day) / (model.worth ?? 1),
+        ...Object.fromEntries(outcomesIn(counted).map((outcome) => [outcome, 1])),
+      },
+    )
   }
 }
 
@@ -216,12 +203,8 @@ export const readFatigue = Effect.fnUntraced(function* (
       continue
     }
     const key = `${variant}\0${day.getTime()}`
-    let mix = days.get(key)
-    if (mix === undefined) {
-      mix = { variant, day: day.getTime(), decisions: new Array<number>(exposureClasses).fill(0) }
-      days.set(key, mix)
-    }
-    mix.decisions[seen] = decisions
+    const none = () => ({ variant, day: day.getTime(), decisions: new Array<number>(exposureClasses).fill(0) })
+    days.getOrInsertComputed(key, none).decisions[seen] = decisions
   }
   return { cells, mixes: [...days.values()] }
 })

@@ -3,10 +3,11 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { peopleGroups, placeOf } from "../bandit/Holdout.ts"
 import { valuedOutcomes } from "../domain/ObjectiveWeights.ts"
-import { recordset } from "../store/Recordset.ts"
+import { type FullRow, recordset } from "../store/Recordset.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
 import { outcomesOf } from "../journal/events/Outcomes.ts"
 import { dayOf, outcomesIn } from "./SettledDecisions.ts"
+import { Sums } from "./Sums.ts"
 
 // Outcomes of people on both sides of a holdout. `Settling` writes them once per decision, four days after it.
 
@@ -37,29 +38,18 @@ export interface HoldoutCounts {
   readonly control: ReadonlyArray<PeopleCounts>
 }
 
-interface Tally {
-  readonly org_slug: string
-  readonly template_id: string
-  readonly day: number
-  readonly holdout: string
-  readonly control: boolean
-  readonly people: number
-  decisions: number
-  open: number
-  click: number
-  conversion: number
-  negative: number
-}
-
 const columns = ["decisions", ...valuedOutcomes] as const
 
-const tallyColumns = {
+const keyColumns = {
   org_slug: "text",
   template_id: "text",
   day: "float8",
   holdout: "text",
   control: "boolean",
   people: "smallint",
+} as const
+const tallyColumns = {
+  ...keyColumns,
   decisions: "int",
   open: "int",
   click: "int",
@@ -74,28 +64,24 @@ export const countHoldouts = Effect.fnUntraced(function* (
   decisions: ReadonlyArray<HoldoutDecision>,
   events: ReadonlyArray<ReadonlyArray<StoredEvent>>,
 ): Effect.fn.Return<void, SqlError> {
-  const tallies = new Map<string, Tally>()
+  const sums = new Sums<FullRow<typeof keyColumns>, typeof columns[number]>(columns)
   decisions.forEach(({ decidedAt, holdout, mode, templateId, trackingId, userId }, place) => {
     if (holdout === null) return
     const { people } = placeOf({ org, userId: userId ?? undefined, trackingId })
-    const day = dayOf(decidedAt)
-    const control = mode === "control"
-    const key = `${templateId}\0${day}\0${holdout}\0${control}\0${people}`
-    let tally = tallies.get(key)
-    if (tally === undefined) {
-      const at = { org_slug: org, template_id: templateId, day, holdout, control, people }
-      tallies.set(key, tally = { ...at, decisions: 0, open: 0, click: 0, conversion: 0, negative: 0 })
-    }
-    tally.decisions++
-    for (const outcome of outcomesIn(outcomesOf(decidedAt.getTime(), events[place]!).learned)) tally[outcome]++
+    const { learned } = outcomesOf(decidedAt.getTime(), events[place]!)
+    sums.add(
+      { org_slug: org, template_id: templateId, day: dayOf(decidedAt), holdout, control: mode === "control", people },
+      { decisions: 1, ...Object.fromEntries(outcomesIn(learned).map((outcome) => [outcome, 1])) },
+    )
   })
-  if (tallies.size === 0) return
+  const tallies = sums.rows()
+  if (tallies.length === 0) return
   yield* sql`
     INSERT INTO holdout_tallies (org_slug, template_id, day, holdout, control, people,
       ${sql.literal(columns.join(", "))})
     SELECT r.org_slug, r.template_id, to_timestamp(r.day / 1000.0), r.holdout, r.control, r.people,
       ${sql.literal(columns.map((column) => `r.${column}`).join(", "))}
-    FROM ${recordset([...tallies.values()], tallyColumns)}
+    FROM ${recordset(tallies, tallyColumns)}
     ON CONFLICT (org_slug, template_id, day, holdout, control, people) DO UPDATE SET
       ${sql.literal(columns.map((column) => `${column} = holdout_tallies.${column} + EXCLUDED.${column}`).join(", "))}`
 })

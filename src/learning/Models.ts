@@ -57,8 +57,7 @@ export class Models extends Context.Service<Models, {
       const latest = (org: string, template: string) => byOrg.get(org)?.get(template)
 
       const adopt = ({ model, org, template, version }: Publication): void => {
-        let templates = byOrg.get(org)
-        if (templates === undefined) byOrg.set(org, templates = new Map())
+        const templates = byOrg.getOrInsertComputed(org, () => new Map())
         const known = templates.get(template)
         if (known === undefined || known.version < version) {
           templates.set(template, { version, model, policy: undefined })

@@ -52,8 +52,7 @@ export class AttributeOutcomesSum {
 
   /** Returns the counts of a template. */
   of(templateId: string): AttributeOutcomes {
-    let template = this.#templates.get(templateId)
-    if (template === undefined) this.#templates.set(templateId, template = new AttributeOutcomes())
+    const template = this.#templates.getOrInsertComputed(templateId, () => new AttributeOutcomes())
     return template
   }
 

@@ -85,8 +85,7 @@ const makeWindows = () => {
       if (known !== undefined) return known
       // A changed template is another subject and keeps its windows.
       const key = keyOf(template)
-      const windows = byTemplate.get(key) ?? new Map<string, Windowed>()
-      byTemplate.set(key, windows)
+      const windows = byTemplate.getOrInsertComputed(key, () => new Map<string, Windowed>())
       bySubject.set(template, windows)
       return windows
     },

@@ -53,9 +53,10 @@ export class Priors extends Context.Service<Priors, {
       })
 
       const read = Effect.fnUntraced(function* (org: string, notBefore: number) {
-        let entry = entries.get(org)
-        if (entry === undefined) entries.set(org, entry = { one: Semaphore.makeUnsafe(1), readAt: 0, usedUntil: 0 })
-        const known = entry
+        const known: Entry = entries.getOrInsertComputed(
+          org,
+          () => ({ one: Semaphore.makeUnsafe(1), readAt: 0, usedUntil: 0 }),
+        )
         return yield* known.one.withPermits(1)(Effect.gen(function* () {
           const start = clock.currentTimeMillisUnsafe()
           if (known.taught !== undefined && known.readAt >= notBefore && start < known.usedUntil) return known.taught

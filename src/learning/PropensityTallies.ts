@@ -4,9 +4,10 @@ import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
 import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
-import { recordset } from "../store/Recordset.ts"
+import { type FullRow, recordset } from "../store/Recordset.ts"
 import { sha256 } from "../text/Sha256.ts"
 import { dayOf, type Days, outcomesIn, settledCounts } from "./SettledDecisions.ts"
+import { Sums } from "./Sums.ts"
 
 // Decisions weighted by the inverse of their propensity, with their outcomes, from which two variants are compared
 // without a model. `Settling` counts each decision once, when it is four days old.
@@ -30,17 +31,11 @@ const scale = 1000
 const measures = ["offered", "decisions", ...valuedOutcomes] as const
 type Measure = typeof measures[number]
 
+const keyColumns = { template_id: "text", day: "float8", candidates: "text", copy_id: "text", measure: "text" } as const
+const columns = { ...keyColumns, count: "bigint", weight: "bigint", square: "bigint" } as const
+
 /** One row of the tallies. `day` in Unix milliseconds, `weight` and `square` in thousandths. */
-interface PropensityTally {
-  readonly template_id: string
-  readonly day: number
-  readonly candidates: string
-  readonly copy_id: string
-  readonly measure: Measure
-  readonly count: number
-  readonly weight: number
-  readonly square: number
-}
+type PropensityTally = FullRow<typeof keyColumns> & WeightedCount
 
 /** The recorded fields of a decision from which its weight is computed. */
 interface WeightedDecision {
@@ -67,7 +62,7 @@ const candidatesOf = (
 
 /** Sums tallies of many decisions. */
 export class PropensitySum {
-  readonly #tallies = new Map<string, { -readonly [name in keyof PropensityTally]: PropensityTally[name] }>()
+  readonly #sums = new Sums<FullRow<typeof keyColumns>, keyof WeightedCount>(["count", "weight", "square"])
   readonly #digests = new Map<string, string>()
 
   /** Adds a decision with its events, earliest first. */
@@ -77,30 +72,22 @@ export class PropensitySum {
     if (weights === undefined) return
     const ids = Object.keys(weights).sort()
     const at = { template_id: templateId, day: dayOf(decidedAt), candidates: this.#digestOf(ids.join("\0")) }
-    for (const id of ids) this.#count({ ...at, copy_id: id, measure: "offered" }, 1 / weights[id]!)
-    for (const measure of ["decisions" as const, ...outcomesIn(settledCounts(decidedAt, events))]) {
-      this.#count({ ...at, copy_id: copyId, measure }, 1 / weights[copyId]!)
+    const weightOf = (id: string) => Math.round(1 / weights[id]! * scale)
+    // The squares of offers are not read.
+    for (const id of ids) this.#sums.add({ ...at, copy_id: id, measure: "offered" }, { count: 1, weight: weightOf(id) })
+    const square = Math.round((1 / weights[copyId]!) ** 2 * scale)
+    for (const measure of ["decisions", ...outcomesIn(settledCounts(decidedAt, events))]) {
+      this.#sums.add({ ...at, copy_id: copyId, measure }, { count: 1, weight: weightOf(copyId), square })
     }
   }
 
   rows(): ReadonlyArray<PropensityTally> {
-    return [...this.#tallies.values()]
+    return this.#sums.rows()
   }
 
   #digestOf(ids: string): string {
-    let digest = this.#digests.get(ids)
-    if (digest === undefined) this.#digests.set(ids, digest = sha256(ids).slice(0, 22))
+    const digest = this.#digests.getOrInsertComputed(ids, () => sha256(ids).slice(0, 22))
     return digest
-  }
-
-  #count(at: Omit<PropensityTally, "count" | "weight" | "square">, inverse: number): void {
-    const key = `${at.template_id}\0${at.day}\0${at.candidates}\0${at.copy_id}\0${at.measure}`
-    let tally = this.#tallies.get(key)
-    if (tally === undefined) this.#tallies.set(key, tally = { ...at, count: 0, weight: 0, square: 0 })
-    tally.count++
-    tally.weight += Math.round(inverse * scale)
-    // The squares of offers are not read.
-    if (at.measure !== "offered") tally.square += Math.round(inverse ** 2 * scale)
   }
 }
 
@@ -111,18 +98,7 @@ const addRows = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<Prop
       (org_slug, template_id, day, candidates, copy_id, measure, count, weight, square)
     SELECT ${org}, r.template_id, to_timestamp(r.day / 1000.0), r.candidates, r.copy_id, r.measure, r.count, r.weight,
       r.square
-    FROM ${
-    recordset(rows, {
-      template_id: "text",
-      day: "float8",
-      candidates: "text",
-      copy_id: "text",
-      measure: "text",
-      count: "bigint",
-      weight: "bigint",
-      square: "bigint",
-    })
-  }
+    FROM ${recordset(rows, columns)}
     ON CONFLICT (org_slug, template_id, day, candidates, copy_id, measure) DO UPDATE SET
       count = t.count + EXCLUDED.count, weight = t.weight + EXCLUDED.weight, square = t.square + EXCLUDED.square`
 

@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { type RepeatedOutcome, repeatedOutcomes } from "../bandit/Tally.ts"
 import { bucketAt, isExpired } from "../bandit/Window.ts"
 import { recordset } from "../store/Recordset.ts"
+import { Sums } from "./Sums.ts"
 
 // Repeated outcomes of one person by variant and bucket, see `independence`. Only a template's actor (and a rebuild)
 // writes them. A template without repeated people has no rows.
@@ -20,21 +21,18 @@ export interface RepeatTally {
 
 /** Sums repeats by variant, bucket and outcome. */
 export class RepeatSum {
-  readonly #sums = new Map<string, { -readonly [name in keyof RepeatTally]: RepeatTally[name] }>()
+  readonly #sums = new Sums<Omit<RepeatTally, "again" | "seen">, "again" | "seen">(["again", "seen"])
 
   /** Adds repeats, multiplied by `times`, to the bucket that contains `start` as of `now`. */
   add(tally: RepeatTally, now: number, times = 1): void {
     const { start } = bucketAt(tally.start, now)
     if (isExpired(start, now)) return
-    const key = `${tally.copyId}\0${start}\0${tally.outcome}`
-    let sum = this.#sums.get(key)
-    if (sum === undefined) this.#sums.set(key, sum = { ...tally, start, again: 0, seen: 0 })
-    sum.again += times * tally.again
-    sum.seen += times * tally.seen
+    const { again, copyId, outcome, seen } = tally
+    this.#sums.add({ copyId, start, outcome }, { again: times * again, seen: times * seen })
   }
 
   rows(): ReadonlyArray<RepeatTally> {
-    return [...this.#sums.values()].filter(({ again, seen }) => again !== 0 || seen !== 0)
+    return this.#sums.rows().filter(({ again, seen }) => again !== 0 || seen !== 0)
   }
 }
 

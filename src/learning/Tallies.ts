@@ -19,6 +19,7 @@ import { recordset } from "../store/Recordset.ts"
 import type { Counted, HourDelays, VariantDelays } from "./Engine.ts"
 import type { DelayCounts } from "../journal/Ledger.ts"
 import { contextColumns, contextSql } from "./ContextColumns.ts"
+import { Sums } from "./Sums.ts"
 import { addRepeats, RepeatSum, type RepeatTally, rollUpRepeats } from "./RepeatTallies.ts"
 
 // The tables that the ledger is folded into. Only a template's actor (and a rebuild) writes them.
@@ -106,8 +107,7 @@ const delaysByHour = (
   const hours = new Map<number, Record<string, number>>()
   for (const { count, delayClass, hour, outcome } of rows) {
     const at = hour.getTime()
-    let delays = hours.get(at)
-    if (delays === undefined) hours.set(at, delays = {})
+    const delays = hours.getOrInsertComputed(at, () => ({}))
     delays[`${outcome}:${delayClass}`] = count
   }
   return Array.from(hours, ([hour, delays]) => ({ hour, delays }))
@@ -171,18 +171,14 @@ const addCounts = (
  */
 const dailyOf = (tallies: ReadonlyArray<Tally>, now: number) => {
   const since = firstDay(now)
-  const days = new Map<string, { readonly copy_id: string; readonly day: number; decisions: number }>()
+  const days = new Sums<{ readonly copy_id: string; readonly day: number }, "decisions">(["decisions"])
   for (const { copyId, counts, start, track } of tallies) {
     // The fallback sent in place of a failed rendering is a decision of its own.
     const decisions = (counts.decisions ?? 0) - (track === "learned" ? counts.unrendered ?? 0 : 0)
     if (decisions === 0 || start < since) continue
-    const day = Math.floor(start / dayMillis) * dayMillis
-    const key = `${day}/${copyId}`
-    const known = days.get(key)
-    if (known === undefined) days.set(key, { copy_id: copyId, day, decisions })
-    else known.decisions += decisions
+    days.add({ copy_id: copyId, day: Math.floor(start / dayMillis) * dayMillis }, { decisions })
   }
-  return [...days.values()]
+  return days.rows()
 }
 
 const tallyColumns = {
@@ -304,8 +300,7 @@ export class TallySum {
     const { start } = bucketAt(decidedHour, now)
     if (!isExpired(start, now)) {
       const key = `${copyId}\0${context}\0${start}\0${track}`
-      let tally = this.#tallies.get(key)
-      if (tally === undefined) this.#tallies.set(key, tally = { copyId, context, start, track, counts: {} })
+      const tally = this.#tallies.getOrInsertComputed(key, () => ({ copyId, context, start, track, counts: {} }))
       addCounts(tally.counts, counts, times)
     }
     for (const { again, outcome, seen } of repeatNames) {
@@ -315,13 +310,11 @@ export class TallySum {
       }
     }
     if (delays !== undefined) {
-      let hour = this.#delays.get(decidedHour)
-      if (hour === undefined) this.#delays.set(decidedHour, hour = {})
+      const hour = this.#delays.getOrInsertComputed(decidedHour, () => ({}))
       addCounts(hour, delays, times)
       const day = Math.floor(decidedHour / dayMillis) * dayMillis
       const key = `${copyId}\0${day}`
-      let own = this.#variantDelays.get(key)
-      if (own === undefined) this.#variantDelays.set(key, own = { copyId, day, delays: {} })
+      const own = this.#variantDelays.getOrInsertComputed(key, () => ({ copyId, day, delays: {} }))
       addCounts(own.delays, delays, times)
     }
   }

@@ -120,8 +120,7 @@ const recount = Effect.fnUntraced(function* (
     const contributions = refs.map((ref, place) => contributionOf(ref, events[place]!, rules.of(ref)))
     refs.forEach((ref, place) => {
       const { automated, delays, learned } = contributions[place]!
-      let sum = sums.get(ref.templateId)
-      if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
+      const sum = sums.getOrInsertComputed(ref.templateId, () => new Tallies.TallySum())
       const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis
       const at = { copyId: ref.copyId, context: ref.context, decidedHour }
       const timed: DelayCounts = ref.forced || ref.copyId === noMessage ? {} : Object.fromEntries(

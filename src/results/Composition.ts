@@ -105,17 +105,16 @@ const tabulate = (contexts: Contexts, rows: ReadonlyArray<CountedContext>, segme
     whole.add(row)
     const locale = localeIn(row.context)
     if (locale !== undefined) {
-      const table = byLocale.get(locale) ?? new Tabulation()
-      byLocale.set(locale, table)
+      const table = byLocale.getOrInsertComputed(locale, () => new Tabulation())
       table.add(row)
     }
     for (const [name, value] of values) {
       if (segment.has(name)) continue
       const key = encodeContext([[name, value]])
-      let marginal = marginals.get(key)
-      if (marginal === undefined) {
-        marginals.set(key, marginal = { values: new Map([...segment, [name, value]]), table: new Tabulation() })
-      }
+      const marginal = marginals.getOrInsertComputed(
+        key,
+        () => ({ values: new Map([...segment, [name, value]]), table: new Tabulation() }),
+      )
       marginal.table.add(row)
     }
   }
@@ -164,8 +163,7 @@ const conditionIn = (contexts: Contexts, condition: Condition): (values: Readonl
   return (values) => {
     const value = values.get(condition.attribute)
     if (value === undefined) return true
-    let holds = known.get(value)
-    if (holds === undefined) known.set(value, holds = judge(value))
+    const holds = known.getOrInsertComputed(value, () => judge(value))
     return holds
   }
 }

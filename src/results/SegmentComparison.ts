@@ -105,10 +105,8 @@ const tabulate = (contexts: Contexts, { against, attributes, variant }: SegmentQ
     if (!known.has(context)) known.set(context, segmentIn(contexts.parse(context).key, attributes))
     const segment = known.get(context)
     if (segment === undefined) continue
-    let days = segments.get(segment)
-    if (days === undefined) segments.set(segment, days = new Map())
-    let pair = days.get(day)
-    if (pair === undefined) days.set(day, pair = newPair())
+    const days = segments.getOrInsertComputed(segment, () => new Map())
+    const pair = days.getOrInsertComputed(day, () => newPair())
     const mine = copyId === variant ? pair.variant : pair.against
     mine.trials += trials
     mine.outcomes += outcomes

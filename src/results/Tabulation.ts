@@ -90,8 +90,7 @@ export class Tabulation {
   decisions = 0
 
   add({ copyId, counts, track }: CountedContext): void {
-    let mine = this.byVariant.get(copyId)
-    if (mine === undefined) this.byVariant.set(copyId, mine = newCounts())
+    const mine = this.byVariant.getOrInsertComputed(copyId, () => newCounts())
     const into = mine[track]
     for (let i = 0; i < into.length; i++) into[i] = into[i]! + (counts[i] ?? 0)
     if (track === "learned") this.decisions += counts[indexOf.decisions] ?? 0

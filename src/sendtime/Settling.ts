@@ -15,9 +15,11 @@ import { failedDraws } from "../journal/decisions/FailedRenderings.ts"
 import { countAttributeOutcomes, whileCounting } from "../learning/OutcomesByAttribute.ts"
 import { countFatigue } from "../learning/FatigueTallies.ts"
 import { countPropensities } from "../learning/PropensityTallies.ts"
+import { dayOf } from "../learning/SettledDecisions.ts"
+import { Sums } from "../learning/Sums.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { countHoldouts } from "../learning/HoldoutTallies.ts"
-import { recordset } from "../store/Recordset.ts"
+import { type FullRow, recordset } from "../store/Recordset.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { eventsOf } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
@@ -53,30 +55,18 @@ const followedAfterMillis = 30 * 60_000
 /** Time for which recommendations are kept after they were settled, or if no decision followed. Unit: days. */
 const keptDays = 10
 
-interface Tally {
-  readonly org_slug: string
-  readonly template_id: string
-  readonly copy_id: string
-  readonly day: number
-  readonly followed: boolean
-  readonly explored: boolean
-  sends: number
-  engaged: number
-}
-
 /** The progress mark of an organization that a pass advances. */
 type Mark = "counted_until" | "settled_until"
 
-const tallyColumns = {
+const keyColumns = {
   org_slug: "text",
   template_id: "text",
   copy_id: "text",
   day: "float8",
   followed: "boolean",
   explored: "boolean",
-  sends: "int",
-  engaged: "int",
 } as const
+const tallyColumns = { ...keyColumns, sends: "int", engaged: "int" } as const
 
 /** Counts engagement with messages sent at the recommended time, and at other times. */
 const makeCountTiming = (sql: SqlClient.SqlClient) => {
@@ -104,28 +94,25 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
           AND a.given_at >= to_timestamp((r.decided_at - ${beforeMillis}) / 1000.0)
           AND a.given_at < to_timestamp((r.decided_at + ${afterMillis}) / 1000.0)
         ORDER BY a.id LIMIT 1) a`
-    const tallies = new Map<string, Tally>()
+    const sums = new Sums<FullRow<typeof keyColumns>, "sends" | "engaged">(["sends", "engaged"])
     for (const { advisedAt, explored, place } of rows) {
       const { copyId, decidedAt, templateId } = decisions[place]!
       const { engagedAt, sentAt } = sendings[place]!
       const off = sentAt! - advisedAt.getTime()
       const followed = off >= -followedBeforeMillis && off <= followedAfterMillis
-      const day = Math.floor(decidedAt.getTime() / dayMillis) * dayMillis
-      const key = `${templateId}\0${copyId}\0${day}\0${followed}\0${explored}`
-      let tally = tallies.get(key)
-      if (tally === undefined) {
-        const at = { org_slug: org, template_id: templateId, copy_id: copyId, day, followed, explored }
-        tallies.set(key, tally = { ...at, sends: 0, engaged: 0 })
-      }
-      tally.sends++
-      if (engagedAt !== undefined && engagedAt - sentAt! < followedHours * hourMillis) tally.engaged++
+      const isEngaged = engagedAt !== undefined && engagedAt - sentAt! < followedHours * hourMillis
+      sums.add(
+        { org_slug: org, template_id: templateId, copy_id: copyId, day: dayOf(decidedAt), followed, explored },
+        { sends: 1, engaged: isEngaged ? 1 : 0 },
+      )
     }
-    if (tallies.size === 0) return
+    const tallies = sums.rows()
+    if (tallies.length === 0) return
     yield* sql`
       INSERT INTO timing_tallies (org_slug, template_id, copy_id, day, followed, explored, sends, engaged)
       SELECT r.org_slug, r.template_id, r.copy_id, to_timestamp(r.day / 1000.0), r.followed, r.explored, r.sends,
         r.engaged
-      FROM ${recordset([...tallies.values()], tallyColumns)}
+      FROM ${recordset(tallies, tallyColumns)}
       ON CONFLICT (org_slug, template_id, day, copy_id, followed, explored) DO UPDATE SET
         sends = timing_tallies.sends + EXCLUDED.sends, engaged = timing_tallies.engaged + EXCLUDED.engaged`
   })

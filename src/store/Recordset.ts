@@ -20,6 +20,9 @@ type Columns = { readonly [name: string]: keyof Values }
 /** A row with a value or NULL for each column. Other fields are ignored. */
 export type RowOf<C extends Columns> = { readonly [Name in keyof C]: Values[C[Name]] | null | undefined }
 
+/** A row with a value for each column. */
+export type FullRow<C extends Columns> = { readonly [Name in keyof C]: Values[C[Name]] }
+
 const definitions = new WeakMap<Columns, string>()
 
 /** Returns the column definitions of a table, such as `id bigint, name text`. */
