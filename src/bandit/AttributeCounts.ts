@@ -4,6 +4,7 @@ import type { AttributeOutcomesRow } from "./AttributeOutcomes.ts"
 import {
   type AttributeScheme,
   builtIns,
+  byCodeUnits,
   type ContextKey,
   Contexts,
   decodeContext,
@@ -96,8 +97,6 @@ export interface AttributeDay {
   readonly sends: number
   readonly keys: ReadonlyArray<readonly [string, number, ReadonlyArray<readonly [string, number]> | null]>
 }
-
-const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
  * Rounds numbers to two significant digits, or to one digit if two leave too many values. Returns undefined if one

@@ -15,10 +15,7 @@ export interface AttributeEvidence {
 /** Outcomes by value, and the outcomes expected without effects. The arrays have one element for each variant. */
 type Cells = ReadonlyMap<string, { readonly had: Float64Array; readonly due: Float64Array }>
 
-/**
- * Twice the logarithm of a ratio of marginal likelihoods, summed over variants, if effects have the standard deviation
- * `spread`.
- */
+/** Logarithm of a ratio of marginal likelihoods, summed over cells, if effects have the standard deviation `spread`. */
 const logOddsOf = (
   { due, had }: { readonly had: Float64Array; readonly due: Float64Array },
   spread: number,
@@ -30,6 +27,10 @@ const logOddsOf = (
   }
   return sum
 }
+
+/** Log odds of outcomes in favour of effects, with the likeliest of the standard deviations. */
+export const effectOdds = (...cells: ReadonlyArray<Parameters<typeof logOddsOf>[0]>): number =>
+  Math.max(...spreads.map((spread) => cells.reduce((sum, cell) => sum + logOddsOf(cell, spread), 0)))
 
 /**
  * Returns the evidence for effects of an attribute from the counts of its periods. Compares the outcomes of each
@@ -76,11 +77,7 @@ export const attributeEvidence = (
   // With a single variant, an attribute cannot change the choice.
   if (variants.size < 2) return { logOdds: 0, ofValue: new Map() }
   return {
-    logOdds: Math.max(
-      ...spreads.map((spread) => cells.values().reduce((sum, cell) => sum + logOddsOf(cell, spread), 0)),
-    ),
-    ofValue: new Map(
-      Array.from(cells, ([value, cell]) => [value, Math.max(...spreads.map((spread) => logOddsOf(cell, spread)))]),
-    ),
+    logOdds: effectOdds(...cells.values()),
+    ofValue: new Map(Array.from(cells, ([value, cell]) => [value, effectOdds(cell)])),
   }
 }

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { factor, invert, packedIndex, packedLength } from "./Cholesky.ts"
+import { byCodeUnits } from "./Contexts.ts"
 
 // Variants can consist of components, such as a subject line and an image. Variants with a common component share its
 // effect, so that results of one variant inform about the others. The intercept of a variant is drawn around the sum of
@@ -34,8 +35,6 @@ export const ComponentEffects = Schema.Struct({
   variants: Schema.Array(Schema.Tuple([Schema.String, Schema.Array(Schema.Int)])),
 })
 export type ComponentEffects = typeof ComponentEffects.Type
-
-const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 interface Layout {
   readonly kinds: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<string> }>

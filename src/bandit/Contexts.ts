@@ -89,7 +89,8 @@ const encode = (text: string) => encodeURIComponent(text.toWellFormed())
 // Most texts are not encoded, and the check is far cheaper than decoding.
 const decode = (text: string) => text.includes("%") ? decodeURIComponent(text) : text
 
-const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+/** Orders texts by their UTF-16 code units. */
+export const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /** Returns the key of a combination of attribute values (name and value), in any order. */
 export const encodeContext = (values: Iterable<readonly [name: string, value: string]>): ContextKey =>

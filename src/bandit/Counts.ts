@@ -1,4 +1,4 @@
-import type { ContextKey } from "./Contexts.ts"
+import { byCodeUnits, type ContextKey } from "./Contexts.ts"
 import { bucketAt, isExpired } from "./Window.ts"
 
 /**
@@ -68,8 +68,6 @@ const sumOf = (units: ReadonlyArray<number>, amounts: (k: number) => number): nu
   for (let k = 0; k < units.length; k++) sum += units[k]! * amounts(k)
   return sum
 }
-
-const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /** Repeats of a variant's decisions in one bucket, by index of the valuation. */
 interface VariantRepeats {

@@ -1,5 +1,5 @@
 import type { EarlierDelays } from "./FasterReactions.ts"
-import type { Context, ContextKey, Contexts } from "./Contexts.ts"
+import { byCodeUnits, type Context, type ContextKey, type Contexts } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { curveAt, type DelayCurve, maturity } from "./Maturity.ts"
 import { independence } from "./Repeats.ts"
@@ -76,8 +76,6 @@ export interface Observations {
   readonly recentTo14Days: number
   readonly firstSendAt: number | null
 }
-
-const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
  * Shares of the sends that already have an outcome, by the start of the bucket: a send with an outcome counts fully, so

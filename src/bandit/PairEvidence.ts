@@ -1,3 +1,4 @@
+import { effectOdds } from "./AttributeEvidence.ts"
 import type { AttributeScheme, Contexts } from "./Contexts.ts"
 import type { Observations } from "./Observations.ts"
 import { eta } from "./VariantFit.ts"
@@ -19,9 +20,6 @@ const mostCombinations = 50
  */
 const enough = 3
 const tooLittle = 0
-
-/** Candidates for the standard deviation of a pair's effects. */
-const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
 
 /**
  * Returns the evidence for each pair of attributes that are not built in: the clicks of each variant in each
@@ -59,15 +57,7 @@ export const pairEvidence = (
         due[at] = due[at]! + (own === 0 ? explained[p]! : explained[p]! * Math.exp(-own))
       }
     }
-    const logOdds = Math.max(...spreads.map((spread) => {
-      let sum = 0
-      for (let at = 0; at < had.length; at++) {
-        const known = due[at]! * spread ** 2
-        sum += ((had[at]! - due[at]!) ** 2 * spread ** 2 / (1 + known) - Math.log1p(known)) / 2
-      }
-      return sum
-    }))
-    return [...names, logOdds]
+    return [...names, effectOdds({ had, due })]
   })
 }
 

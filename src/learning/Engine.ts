@@ -3,7 +3,7 @@ import { AttributeCounts, type KnownOutcomes, schemeOf } from "../bandit/Attribu
 import type { AttributeOutcomesRow } from "../bandit/AttributeOutcomes.ts"
 import { emptyScheme } from "../bandit/Contexts.ts"
 import type { Composition } from "../bandit/Components.ts"
-import { Counts, type Valuation } from "../bandit/Counts.ts"
+import type { Counts, Valuation } from "../bandit/Counts.ts"
 import { type ExposureMix, type Fatigue, type FatigueCell, fatigueOf } from "../bandit/Fatigue.ts"
 import { fit, type FitInput } from "../bandit/Fit.ts"
 import { learnDelays, organizationDelays } from "../bandit/DelayPrior.ts"
@@ -17,7 +17,7 @@ import type { Tally, TallyCounts } from "../bandit/Tally.ts"
 import { type FollowedDelays, followFaster } from "../bandit/FasterReactions.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { look } from "../bandit/Verdict.ts"
-import { bucketAt, dayMillis, hourMillis, windowOf } from "../bandit/Window.ts"
+import { dayMillis, hourMillis, windowOf } from "../bandit/Window.ts"
 import {
   hasCost,
   isTimed,
@@ -30,7 +30,7 @@ import {
 import type { Objective } from "../domain/Template.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
-import { NothingCounts } from "./NothingCounts.ts"
+import { NothingCounts, ValuedCounts } from "./NothingCounts.ts"
 import type { RepeatTally } from "./RepeatTallies.ts"
 
 /** First outcomes of the decisions of one hour (start in Unix milliseconds), by `outcome:class`. */
@@ -179,11 +179,9 @@ class Template {
   readonly #objective: Objective
   readonly counts: Counts
   readonly #weights: ObjectiveWeights
-  readonly #amountsOf: (counts: TallyCounts) => ReadonlyArray<number>
+  readonly #own: ValuedCounts
   /** Present if the template may send nothing. */
   readonly #nothing: NothingCounts | undefined
-  /** Names of the counted numbers. */
-  readonly #names: ReadonlyArray<string>
   readonly #delays = new Delays()
   readonly #variantDelays = new Map<string, Delays>()
   #curves: ReadonlyMap<string, DelayCurve> = new Map()
@@ -199,10 +197,8 @@ class Template {
   constructor(request: OpenRequest, now: number) {
     this.#objective = request.objective
     this.#weights = weightsOf(request.objective)
-    const { amountsOf, names, valuation } = valuationOf(this.#weights)
-    this.#names = names
-    this.counts = new Counts(valuation)
-    this.#amountsOf = amountsOf
+    this.#own = new ValuedCounts(valuationOf(this.#weights))
+    this.counts = this.#own.counts
     if (request.sendNothing === true && hasCost(this.#weights)) {
       this.#nothing = new NothingCounts(this.#weights, valuationOf)
     }
@@ -212,17 +208,12 @@ class Template {
 
   apply({ delays, repeats = [], tallies, variantDelays = [] }: Counted, now: number): void {
     for (const tally of tallies) {
-      const { context, copyId, counts, start } = tally
       this.#nothing?.add(tally, now)
-      if (copyId === nothing) continue
-      const sends = (counts.decisions ?? 0) - (counts.voided ?? 0)
-      this.counts.add(copyId, context, bucketAt(start, now).start, sends, ...this.#amountsOf(counts))
+      if (tally.copyId !== nothing) this.#own.add(tally, now)
     }
     for (const repeat of repeats) {
-      const { again, copyId: variant, outcome, seen, start } = repeat
       this.#nothing?.addRepeats(repeat, now)
-      const of = (amount: number) => this.#names.map((name) => name === outcome ? amount : 0)
-      this.counts.addRepeats({ variant, start: bucketAt(start, now).start, again: of(again), seen: of(seen) })
+      this.#own.addRepeats(repeat, now)
     }
     this.#delays.merge(delayRows(this.#weights, delays))
     for (const { copyId, day, delays } of variantDelays) {

@@ -25,7 +25,8 @@ const withWeights = (weights: ObjectiveWeights, weightOf: (weight: number) => nu
   ...Object.fromEntries(valuedOutcomes.map((outcome) => [outcome, weightOf(weights[outcome])])),
 })
 
-class Part {
+/** Counts valued by an objective. */
+export class ValuedCounts {
   readonly counts: Counts
   readonly #tallied: ValuedTallies
 
@@ -47,18 +48,18 @@ class Part {
 
 /** The counts behind the models that weigh messages against no message. */
 export class NothingCounts {
-  readonly #gains: Part
-  readonly #costs: Part
-  readonly #organic: Part
+  readonly #gains: ValuedCounts
+  readonly #costs: ValuedCounts
+  readonly #organic: ValuedCounts
   /** Whether people who get no message can have outcomes of value: conversions. */
   readonly #hasOrganic: boolean
 
   constructor(weights: ObjectiveWeights, valuationOf: (weights: ObjectiveWeights) => ValuedTallies) {
     const gains = valuationOf(withWeights(weights, (weight) => Math.max(0, weight)))
     const costs = withWeights(weights, (weight) => Math.max(0, -weight))
-    this.#gains = new Part(gains)
-    this.#costs = new Part(valuationOf({ ...costs, revenue: 0, revenueCap: 0 }))
-    this.#organic = new Part(gains)
+    this.#gains = new ValuedCounts(gains)
+    this.#costs = new ValuedCounts(valuationOf({ ...costs, revenue: 0, revenueCap: 0 }))
+    this.#organic = new ValuedCounts(gains)
     this.#hasOrganic = isTimed(weights, "conversion")
   }
 
@@ -86,7 +87,7 @@ export class NothingCounts {
    */
   fit(model: ModelSnapshot, input: FitInput, before: NothingModels | undefined): ModelSnapshot {
     const { composition: _, fatigue: _fatigue, start: _start, ...common } = input
-    const fitPart = ({ counts }: Part, start: ModelSnapshot | null | undefined, a0: number) =>
+    const fitPart = ({ counts }: ValuedCounts, start: ModelSnapshot | null | undefined, a0: number) =>
       fit({ ...common, counts, organization: { ...input.organization, a0 }, ...(start ? { start } : {}) })
     const gains = fitPart(this.#gains, before?.gains, input.organization.a0)
     const costs = fitPart(this.#costs, before?.costs, usualCostRate)

@@ -1,4 +1,5 @@
 import {
+  byCodeUnits,
   type ContextKey,
   type Contexts,
   contextsOf,
@@ -15,7 +16,7 @@ import { dayMillis, windowBounds } from "../bandit/Window.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
 import { maturedSends } from "../bandit/SendNothing.ts"
-import { daysOfData, type RateLift } from "../bandit/Winner.ts"
+import { daysOfData } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
 import { localeIn } from "../journal/decisions/DecisionLocale.ts"
 import { learnedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
@@ -24,7 +25,7 @@ import type { Condition } from "../domain/Targeting.ts"
 import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
 import { losersOf } from "./Losers.ts"
-import { answerOf } from "./Preferences.ts"
+import { answerOf, gainOf } from "./Preferences.ts"
 import { overNothingOf } from "./OverNothing.ts"
 import {
   type CountedContext,
@@ -125,8 +126,6 @@ const contains = (values: ReadonlyMap<string, string>, segment: ReadonlyMap<stri
   for (const [name, value] of segment) if (values.get(name) !== value) return false
   return true
 }
-
-const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
  * Whether a condition can hold in a context. A context contains only the learning attributes: `other` in place of a
@@ -423,13 +422,6 @@ export const prepare = (input: ResultsInput): Prepared => {
   }
 }
 
-const liftOnWire = ({ difference, differenceInterval, interval, value }: RateLift) => ({
-  value,
-  interval,
-  difference,
-  difference_interval: differenceInterval,
-})
-
 const winnerOf = (
   { leader, lift, overSplit, valueRemaining }: ReportAnswer["overall"],
   variants: ReadonlyArray<VariantResults>,
@@ -449,8 +441,8 @@ const winnerOf = (
     p_best: first?.p_best ?? null,
     expected_loss: first?.expected_loss ?? null,
     value_remaining: first?.expected_loss == null || valueRemaining === Infinity ? null : valueRemaining,
-    lift: lift === null || !isCompared ? null : { ...liftOnWire(lift), baseline: lift.baseline },
-    lift_over_split: overSplit === null || !isCompared ? null : liftOnWire(overSplit),
+    lift: lift === null || !isCompared ? null : { ...gainOf(lift), baseline: lift.baseline },
+    lift_over_split: overSplit === null || !isCompared ? null : gainOf(overSplit),
     losers: segments === undefined ? [] : losersOf(variants, segments, { days, leader: first?.copy_id ?? null }),
     days,
     matured_sends: maturedSends,

@@ -1,3 +1,6 @@
+import { Schema } from "effect"
+import { described } from "../domain/described.ts"
+import { valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import { countOf, differenceOf, type TimingCount } from "../sendtime/Timing.ts"
 
 // Compares the outcomes of treated people with the outcomes of people who are held out. Pure.
@@ -8,25 +11,39 @@ export interface GroupCount {
   readonly outcomes: number
 }
 
-/** One side of a holdout. `interval` is the 95 % interval of `rate`. Both are null without decisions. */
-interface SideRate {
-  readonly outcomes: number
-  readonly rate: number | null
-  readonly interval: readonly [number, number] | null
-}
+const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
-/** The comparison of the two sides of a holdout by one outcome. */
-interface Comparison {
-  readonly treated: SideRate
-  readonly control: SideRate
-  /** The treated rate minus the control rate, with its 95 % interval. Null if a side has no decisions. */
-  readonly difference: number | null
-  readonly interval: readonly [number, number] | null
-  /** Ratio of the variance to the variance of independent decisions. 1 or more. */
-  readonly design_effect: number
-  /** Number of decisions still needed to detect a difference of this size. Null without a difference. */
-  readonly needed: number | null
-}
+const HoldoutSide = Schema.Struct({
+  outcomes: described(Schema.Finite, "Decisions with the outcome"),
+  rate: described(Schema.NullOr(Schema.Finite), "Share of the decisions with the outcome; null without decisions"),
+  interval: described(Schema.NullOr(Interval), "95 % interval of `rate` (Wilson), widened by the design effect"),
+})
+
+/** The comparison of treated people with people held out, by one outcome. */
+export const HoldoutOutcome = Schema.Struct({
+  outcome: Schema.Literals(valuedOutcomes),
+  treated: HoldoutSide,
+  control: HoldoutSide,
+  difference: described(
+    Schema.NullOr(Schema.Finite),
+    "The rate of `treated` less the rate of `control`. Null without decisions on one of the sides",
+  ),
+  interval: described(
+    Schema.NullOr(Interval),
+    "95 % interval of `difference` (Newcombe's hybrid of Wilson's intervals), widened by the design effect",
+  ),
+  design_effect: described(
+    Schema.Finite,
+    "Ratio of the variance to the variance of independent decisions, 1 or more, because one person has several decisions. " +
+      "Estimated from 32 groups of people",
+  ),
+  needed: described(
+    Schema.NullOr(Schema.Finite),
+    "Number of additional decisions, divided as before, that detect a difference of this size with a probability of 80 %. 0 if " +
+      "no more are needed. The number is uncertain, as is the difference. Null without a difference",
+  ),
+})
+export type HoldoutOutcome = typeof HoldoutOutcome.Type
 
 /** Standard normal quantiles: of a 95 % interval, and of a power of 80 %. */
 const z95 = 1.959964
@@ -71,14 +88,21 @@ const neededFor = (treated: GroupCount, control: GroupCount, designEffect: numbe
  * be (the design effect of a cluster sample, a mean over both sides and at least 1). The interval is Newcombe's, for
  * the effective number of independent decisions.
  */
-export const compare = (treated: ReadonlyArray<GroupCount>, control: ReadonlyArray<GroupCount>): Comparison => {
+export const compare = (
+  treated: ReadonlyArray<GroupCount>,
+  control: ReadonlyArray<GroupCount>,
+): Omit<HoldoutOutcome, "outcome"> => {
   const sides = [sumOf(treated), sumOf(control)] as const
   const effects = [designEffectOf(treated), designEffectOf(control)].filter((effect) => effect !== undefined)
   const mean = effects.reduce((sum, effect) => sum + effect, 0) / Math.max(1, effects.length)
   const designEffect = Math.max(1, mean)
   const [a, b] = [effective(sides[0], designEffect), effective(sides[1], designEffect)]
   const difference = differenceOf(a, b)
-  const sideOf = ({ outcomes }: GroupCount, { interval, rate }: TimingCount): SideRate => ({ outcomes, rate, interval })
+  const sideOf = ({ outcomes }: GroupCount, { interval, rate }: TimingCount): typeof HoldoutSide.Type => ({
+    outcomes,
+    rate,
+    interval,
+  })
   return {
     treated: sideOf(sides[0], a),
     control: sideOf(sides[1], b),

@@ -4,43 +4,9 @@ import { holdoutText, parseHoldout, type TemplateHoldout } from "../domain/Holdo
 import { isValued, type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { HoldoutCounts, PeopleCounts } from "../learning/HoldoutTallies.ts"
-import { compare } from "./HoldoutComparison.ts"
+import { compare, HoldoutOutcome } from "./HoldoutComparison.ts"
 
 // The comparison of treated people with people held out, in the shape of the API's response.
-
-const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
-
-const HoldoutSide = Schema.Struct({
-  outcomes: described(Schema.Finite, "Decisions with the outcome"),
-  rate: described(Schema.NullOr(Schema.Finite), "Share of the decisions with the outcome; null without decisions"),
-  interval: described(Schema.NullOr(Interval), "95 % interval of `rate` (Wilson), widened by the design effect"),
-})
-
-/** The comparison of treated people with people held out, by one outcome. */
-export const HoldoutOutcome = Schema.Struct({
-  outcome: Schema.Literals(valuedOutcomes),
-  treated: HoldoutSide,
-  control: HoldoutSide,
-  difference: described(
-    Schema.NullOr(Schema.Finite),
-    "The rate of `treated` less the rate of `control`. Null without decisions on one of the sides",
-  ),
-  interval: described(
-    Schema.NullOr(Interval),
-    "95 % interval of `difference` (Newcombe's hybrid of Wilson's intervals), widened by the design effect",
-  ),
-  design_effect: described(
-    Schema.Finite,
-    "Ratio of the variance to the variance of independent decisions, 1 or more, because one person has several decisions. " +
-      "Estimated from 32 groups of people",
-  ),
-  needed: described(
-    Schema.NullOr(Schema.Finite),
-    "Number of additional decisions, divided as before, that detect a difference of this size with a probability of 80 %. 0 if " +
-      "no more are needed. The number is uncertain, as is the difference. Null without a difference",
-  ),
-})
-export type HoldoutOutcome = typeof HoldoutOutcome.Type
 
 /** The comparison of treated people with people held out. */
 export const HoldoutResults = Schema.Struct({

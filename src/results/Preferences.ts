@@ -88,7 +88,8 @@ const segmentsOf = (
   }))
 }
 
-const gainOf = ({ difference, differenceInterval, interval, value }: RateLift): ChoiceGain => ({
+/** Returns a lift in the shape of the API's response. */
+export const gainOf = ({ difference, differenceInterval, interval, value }: RateLift): ChoiceGain => ({
   value,
   interval,
   difference,

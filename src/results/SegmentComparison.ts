@@ -1,5 +1,7 @@
+import { Schema } from "effect"
 import { type ContextKey, type Contexts, decodeContext } from "../bandit/Contexts.ts"
 import { Phi } from "../bandit/Normal.ts"
+import { described } from "../domain/described.ts"
 import * as Json from "../json/Json.ts"
 import type { Objective } from "../domain/Template.ts"
 
@@ -52,36 +54,45 @@ export interface DayCount {
   readonly outcomes: number
 }
 
-/** Counts of a variant in a segment. */
+/** Counts of a variant in a segment or on a day of it. */
 interface SegmentCounts {
-  readonly trials: number
-  readonly outcomes: number
+  trials: number
+  outcomes: number
 }
 
-/** The variants in a segment. Rates are averages over the days on which both were sent. */
-export interface SegmentDifference {
-  readonly rate: number
-  readonly rateAgainst: number
-  /** `rate` minus `rateAgainst`. */
-  readonly difference: number
-  /** 95 % confidence interval of `difference`, for this segment by itself. */
-  readonly interval: readonly [number, number]
-  /** Whether the rates differ after Bonferroni's correction for the number of compared segments. */
-  readonly isClear: boolean
-}
+const Counts = Schema.Struct({
+  decisions: described(Schema.Finite, "Decisions that were not voided"),
+  outcomes: described(Schema.Finite, "The decisions with the outcome"),
+})
 
-/** The comparison of two variants in one segment. */
-export interface ComparedSegment {
-  readonly segment: Readonly<Record<string, string>>
-  readonly variant: SegmentCounts
-  readonly against: SegmentCounts
-  /** Null with too little data. */
-  readonly compared: SegmentDifference | null
-}
+/** The comparison of two variants in one segment, in the shape of the API's response. */
+export const ComparedSegment = Schema.Struct({
+  segment: Schema.Record(Schema.String, Schema.String),
+  variant: Counts,
+  against: Counts,
+  comparison: described(
+    Schema.NullOr(Schema.Struct({
+      rate: described(Schema.Finite, "The rate of `variant`: the average over days on which both variants were sent"),
+      rate_against: Schema.Finite,
+      difference: described(Schema.Finite, "`rate` less `rate_against`"),
+      interval: described(
+        Schema.Tuple([Schema.Finite, Schema.Finite]),
+        "95 % interval of `difference`, for this segment by itself",
+      ),
+      clear: described(
+        Schema.Boolean,
+        "Whether the rates differ after a correction for the number of comparisons (Bonferroni)",
+      ),
+    })),
+    `Null with fewer than ${leastData.decisions} decisions of either variant, ${leastData.outcomes} outcomes of both, or ` +
+      `${leastData.days} days with both`,
+  ),
+})
+export type ComparedSegment = typeof ComparedSegment.Type
 
 interface Pair {
-  readonly variant: { trials: number; outcomes: number }
-  readonly against: { trials: number; outcomes: number }
+  readonly variant: SegmentCounts
+  readonly against: SegmentCounts
 }
 
 const newPair = (): Pair => ({ variant: { trials: 0, outcomes: 0 }, against: { trials: 0, outcomes: 0 } })
@@ -185,14 +196,14 @@ export const compareSegments = (
     const values = Json.parseStored(key) as ReadonlyArray<string>
     return {
       segment: Object.fromEntries(question.attributes.map((name, i) => [name, values[i]!])),
-      variant,
-      against,
-      compared: found === undefined ? null : {
+      variant: { decisions: variant.trials, outcomes: variant.outcomes },
+      against: { decisions: against.trials, outcomes: against.outcomes },
+      comparison: found === undefined ? null : {
         rate: found.rate,
-        rateAgainst: found.rateAgainst,
+        rate_against: found.rateAgainst,
         difference: found.difference,
         interval: [found.difference - found.half, found.difference + found.half],
-        isClear: comparisons * 2 * (1 - Phi(normalReach * Math.abs(found.difference) / found.half)) < 0.05,
+        clear: comparisons * 2 * (1 - Phi(normalReach * Math.abs(found.difference) / found.half)) < 0.05,
       },
     }
   })

@@ -32,34 +32,34 @@ describe("the comparison of segments", () => {
       ]),
     )
     assert.deepStrictEqual(one!.segment, { plan: "free", weekend: "weekday" })
-    const counts = [{ trials: 1000, outcomes: 260 }, { trials: 1000, outcomes: 140 }]
+    const counts = [{ decisions: 1000, outcomes: 260 }, { decisions: 1000, outcomes: 140 }]
     assert.deepStrictEqual([one!.variant, one!.against], counts)
-    assert.closeTo(one!.compared!.difference, 0, 1e-12)
-    assert.closeTo(one!.compared!.rate, 0.2, 1e-12)
-    assert.isFalse(one!.compared!.isClear)
+    assert.closeTo(one!.comparison!.difference, 0, 1e-12)
+    assert.closeTo(one!.comparison!.rate, 0.2, 1e-12)
+    assert.isFalse(one!.comparison!.clear)
   })
 
   it("has the interval of two proportions with Student's distribution for the days and smoothed rates", () => {
     const rows = [...daily("a", "pro", 249.5, 49.75), ...daily("b", "pro", 249.5, 24.75)]
     const [one] = compareSegments(contexts, question, rows)
     const error = Math.sqrt((0.2 * 0.8 + 0.1 * 0.9) / 998)
-    const { difference, interval: [low, high] } = one!.compared!
+    const { difference, interval: [low, high] } = one!.comparison!
     assert.closeTo(difference, 100 / 998, 1e-12)
     // The quantile of three degrees of freedom is 3.182; the expansion is a little smaller.
     assert.isTrue((difference - low) / error > 2.9 && (difference - low) / error < 3.2)
     assert.closeTo(high - difference, difference - low, 1e-12)
     // A quarter of the outcomes of both variants are outcomes of different people.
     const [again] = compareSegments(contexts, question, rows, { variant: 0.25, against: 0.25 })
-    assert.closeTo(difference, again!.compared!.difference, 1e-12)
-    assert.closeTo((again!.compared!.interval[1] - difference) / (high - difference), 2, 1e-12)
-    assert.isTrue(one!.compared!.isClear)
+    assert.closeTo(difference, again!.comparison!.difference, 1e-12)
+    assert.closeTo((again!.comparison!.interval[1] - difference) / (high - difference), 2, 1e-12)
+    assert.isTrue(one!.comparison!.clear)
   })
 
   it("requires a larger difference if more segments are compared", () => {
     const free = [...daily("a", "free", 250, 37), ...daily("b", "free", 250, 25)]
     const pro = [...daily("a", "pro", 240, 24), ...daily("b", "pro", 240, 24)]
     const clear = (rows: ReadonlyArray<DayCount>) =>
-      compareSegments(contexts, question, rows).map(({ compared }) => compared?.isClear)
+      compareSegments(contexts, question, rows).map(({ comparison }) => comparison?.clear)
     assert.deepStrictEqual(clear(free), [true])
     assert.deepStrictEqual(clear([...free, ...pro]), [false, false])
     const little = [...daily("a", "pro", leastData.decisions / 4 - 1, 9), ...daily("b", "pro", 240, 24)]
@@ -74,6 +74,6 @@ describe("the comparison of segments", () => {
     const found = compareSegments(contextsOf({ keys: [], builtIns: ["weekend"] }), question, rows)
     assert.deepStrictEqual(found, [], "plan is not learned from")
     const [one] = compareSegments(contexts, question, rows.slice(1))
-    assert.isNull(one!.compared)
+    assert.isNull(one!.comparison)
   })
 })

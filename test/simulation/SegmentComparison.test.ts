@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { dayMillis } from "../../src/bandit/Window.ts"
 import { contextsOf } from "../../src/bandit/Contexts.ts"
-import { compareSegments, type DayCount, type SegmentDifference } from "../../src/results/SegmentComparison.ts"
+import { type ComparedSegment, compareSegments, type DayCount } from "../../src/results/SegmentComparison.ts"
 import { Product } from "../../src/simulation/Product.ts"
 import { run } from "../../src/simulation/Run.ts"
 import { armIds, makeWorld, worldStart } from "../../src/simulation/World.ts"
@@ -48,7 +48,7 @@ const worldOf = ({ name, pairSd, valueSd, variants, variantSd }: Plan, seed: num
   })
 
 /** A shown difference with the true one. */
-interface Checked extends SegmentDifference {
+interface Checked extends NonNullable<ComparedSegment["comparison"]> {
   readonly truth: number
 }
 
@@ -87,9 +87,9 @@ const comparisons = (plan: Plan, seed: number): ReadonlyArray<ReadonlyArray<Chec
   const [first, ...others] = world.arms
   return others.map((against, other) =>
     compareSegments(contextsOf(model.scheme), { attributes, variant: first!, against }, rows).flatMap((one) => {
-      if (one.compared === null) return []
+      if (one.comparison === null) return []
       const truth = truths.get(keyOf(attributes.map((name) => one.segment[name])))!
-      return [{ ...one.compared, truth: truth[0]! - truth[other + 1]! }]
+      return [{ ...one.comparison, truth: truth[0]! - truth[other + 1]! }]
     })
   )
 }
@@ -106,7 +106,7 @@ describe("the segment explorer under adaptive allocation", () => {
     const tables = tablesOf({ name: "usual", variants: 4, variantSd: 0.2, valueSd: 0.15, pairSd: 0.1 }, 12)
     assert.isAbove(tables.flat().length, 40)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
-    const wrong = tables.flat().filter(({ difference, isClear, truth }) => isClear && difference * truth < 0)
+    const wrong = tables.flat().filter(({ difference, clear, truth }) => clear && difference * truth < 0)
     assert.isAtMost(wrong.length, 1)
   }, 240_000)
 
@@ -118,7 +118,7 @@ describe("the segment explorer under adaptive allocation", () => {
   it("has intervals that contain zero for equal variants, and rarely calls a difference clear", () => {
     const tables = tablesOf({ name: "equal", variants: 4, variantSd: 0, valueSd: 0, pairSd: 0 }, 14)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
-    const withClear = tables.filter((table) => table.some(({ isClear }) => isClear))
+    const withClear = tables.filter((table) => table.some(({ clear }) => clear))
     assert.isAtMost(withClear.length / tables.length, 0.1)
   }, 240_000)
 })

@@ -26,16 +26,16 @@ const chosenOf = (query: URLSearchParams, name: string, allowed: ReadonlyArray<s
 
 const points = (share: number) => percentagePoints(share, 2)
 
-const row = ({ against, compared, segment, variant }: ComparedSegment) => [
+const row = ({ against, comparison: compared, segment, variant }: ComparedSegment) => [
   segmentText(segment),
-  ...[variant, against].map(({ outcomes, trials }) => t`${count(outcomes)} of ${count(trials)}`),
+  ...[variant, against].map(({ decisions, outcomes }) => t`${count(outcomes)} of ${count(decisions)}`),
   ...(compared === null ? ["–", "–", "–", <span class="muted">{t`too little data`}</span>] : [
     percent(compared.rate),
-    percent(compared.rateAgainst),
+    percent(compared.rate_against),
     <b class="number">{points(compared.difference)}</b>,
     <>
       {t`${points(compared.interval[0])} to ${points(compared.interval[1])}`}{" "}
-      {compared.isClear && <Badge kind="good">{t`clear`}</Badge>}
+      {compared.clear && <Badge kind="good">{t`clear`}</Badge>}
     </>,
   ]),
 ]
@@ -105,7 +105,7 @@ const Found = ({ against, explored, outcome, variant, zone }: {
           rows={explored.segments.map(row)}
         />
         <Notes
-          comparisons={explored.segments.filter(({ compared }) => compared !== null).length}
+          comparisons={explored.segments.filter(({ comparison }) => comparison !== null).length}
           explored={explored}
           outcome={outcome}
           zone={zone}

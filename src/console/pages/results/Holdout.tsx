@@ -1,5 +1,6 @@
 import { english, t, translated } from "../../../languages/Language.ts"
-import type { HoldoutOutcome, HoldoutResults } from "../../../results/HoldoutResults.ts"
+import type { HoldoutOutcome } from "../../../results/HoldoutComparison.ts"
+import type { HoldoutResults } from "../../../results/HoldoutResults.ts"
 import { count, percent, percentagePoints } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
