@@ -9,7 +9,9 @@ const keys = fc.oneof(
   fc.constantFrom(0, -0, 1, 1.5, NaN, Infinity, -Infinity, 2 ** 53),
   fc.double(),
 )
-const steps = fc.array(fc.tuple(fc.constantFrom("set", "set", "delete", "clear"), keys, fc.nat()), { maxLength: 60 })
+const steps = fc.array(fc.tuple(fc.constantFrom("set", "set", "compute", "delete", "clear"), keys, fc.nat()), {
+  maxLength: 60,
+})
 
 const behavesAsMap = (make: () => SeededMap<string | number, number>) =>
   fc.assert(fc.property(steps, (steps) => {
@@ -19,6 +21,9 @@ const behavesAsMap = (make: () => SeededMap<string | number, number>) =>
       if (step === "set") {
         own.set(key, value)
         native.set(key, value)
+      } else if (step === "compute") {
+        const compute = () => value
+        assert.strictEqual(own.getOrInsertComputed(key, compute), native.getOrInsertComputed(key, compute))
       } else if (step === "delete") assert.strictEqual(own.delete(key), native.delete(key))
       else if (value % 10 === 0) {
         own.clear()
