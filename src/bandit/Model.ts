@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { type Context, type Contexts, contextsOf } from "./Contexts.ts"
 import { packedIndex } from "./Cholesky.ts"
 import { ComponentEffects, type Foretold, interceptVariance } from "./Components.ts"
+import { builtInsOf } from "./Mixture.ts"
 import { VerdictState } from "./VerdictState.ts"
 
 const Numbers = Schema.Array(Schema.Finite)
@@ -156,7 +157,7 @@ export const ModelSnapshot = Schema.Struct({
 })
 export type ModelSnapshot = typeof ModelSnapshot.Type
 
-/** Starting standard deviation of all effects of one attribute, given the number of attributes. */
+/** Starting standard deviation of all effects of one attribute, given the number of attributes that share the variance. */
 const startingTau = (attributes: number): number => 0.2 / Math.sqrt(attributes)
 
 /** Starting standard deviation of the effects of a pair. Larger, because a pair is used only with evidence for it. */
@@ -174,9 +175,17 @@ export interface OrganizationPriors {
   readonly tau0: number
 }
 
-/** Starting standard deviations by attribute, then by pair. */
-export const startingTaus = ({ attributes, names }: Contexts): ReadonlyArray<number> =>
-  names.map((_, j) => j < attributes ? startingTau(attributes) : startingPairTau)
+/**
+ * Starting standard deviations by attribute, then by pair. The spreads of the built-in attributes follow their own
+ * evidence, so that these attributes leave the spreads of the others as they are.
+ */
+export const startingTaus = (contexts: Contexts): ReadonlyArray<number> => {
+  const { attributes, names } = contexts
+  const builtIns = builtInsOf(contexts)
+  return names.map((_, j) =>
+    j >= attributes ? startingPairTau : startingTau(builtIns.includes(j) ? attributes : attributes - builtIns.length)
+  )
+}
 
 /**
  * Returns the model of a template without data: the organization's base rate and spread of variants, so that all

@@ -108,6 +108,18 @@ describe("the model of a template without data", () => {
     assert.closeTo(low, 0.03 * Math.exp(-1.96 * 0.2), 1e-12)
     assert.closeTo(high, 0.03 * Math.exp(1.96 * 0.2), 1e-12)
     assert.isNull(model.clicksNext14Days)
-    assert.closeTo(model.taus[0]!, 0.2 / Math.sqrt(3), 1e-12)
+  })
+
+  it("expects effects of learned attributes as if there were no built-in ones", () => {
+    const tausOf = (...names: ReadonlyArray<string>) =>
+      priorModel({
+        version: "t:0",
+        now,
+        window: adaptive,
+        scheme: { keys: names.map((name) => ({ name, values: ["a", "b"] })) },
+        organization: defaultPriors,
+      }).taus
+    assert.deepStrictEqual(tausOf("plan"), [0.2, 0.2 / Math.sqrt(3), 0.2 / Math.sqrt(3)])
+    assert.deepStrictEqual(tausOf("plan", "city").slice(0, 2), [0.2 / Math.sqrt(2), 0.2 / Math.sqrt(2)])
   })
 })
