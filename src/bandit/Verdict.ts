@@ -37,10 +37,10 @@ export const stoppingRule = {
    */
   evidence: { usual: 6, withShare: 10 },
   /**
-   * Number of simulated runs of equally good variants with daily evaluations, and of the runs that had a winner; see
-   * docs/decisions/0063.
+   * Number of simulated runs of equally good variants with the default share of the runner-up and daily evaluations,
+   * and of the runs that had a winner; see docs/decisions/0185.
    */
-  simulated: { runs: 300, winners: 15 },
+  simulated: { runs: 317, winners: 13 },
   /** Maximum probability of ever naming a firm winner among equally good variants. */
   errors: { firm_winner: 0.01 },
 } as const

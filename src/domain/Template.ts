@@ -301,10 +301,10 @@ export const templateSettings = {
     schema: described(
       RunnerUpFloor,
       "Minimum share of the second-best variant while a leader is close to winning, divided by the number of candidates: 0 to 0.2. " +
-        "Default: 0",
+        "Default: 0.1",
     ),
     stored: Schema.Finite,
-    default: 0,
+    default: 0.1,
     column: "float8",
     label: english("Share of the runner-up"),
   },

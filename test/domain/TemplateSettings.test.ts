@@ -17,7 +17,7 @@ const unusual: Required<Pick<TemplateInput, TemplateSettingName>> = {
   strict: true,
   locale: { attribute: "language", default: "en" },
   sticky_hours: 24,
-  runner_up_floor: 0.1,
+  runner_up_floor: 0.05,
   objective: { click: 1, conversion: 5 },
   send_nothing: true,
   holdout: { share: 0.05, content: "even" },

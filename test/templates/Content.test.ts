@@ -22,7 +22,7 @@ const content = (more: Partial<WholeContent> = {}): WholeContent => ({
   strict: false,
   locale: null,
   sticky_hours: 0,
-  runner_up_floor: 0,
+  runner_up_floor: 0.1,
   objective: "click",
   send_nothing: false,
   holdout: null,

@@ -98,7 +98,7 @@ describe("planTemplate", () => {
     name: "T",
     strict: false,
     sticky_hours: 0,
-    runner_up_floor: 0,
+    runner_up_floor: 0.1,
     locale: null,
     objective: "click",
     send_nothing: false,

@@ -31,7 +31,7 @@ templates:
     strict: true
     locale: {field: user.language, default: en}
     sticky_hours: 12.5
-    runner_up_floor: 0.1
+    runner_up_floor: 0.05
     objective: {click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200}
     send_nothing: true
     holdout: {share: 0.05, content: fixed, copy_id: welcome-en-warm}

@@ -161,7 +161,7 @@ describe("TemplateFile.format", () => {
     strict: true
     ignore_unsubscribes: true
     sticky_hours: 12.5
-    runner_up_floor: 0.1
+    runner_up_floor: 0.05
     objective: { click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200 }
     send_nothing: true
     holdout: { share: 0.05, content: fixed, copy_id: welcome-en-warm }
@@ -293,7 +293,7 @@ describe("TemplateFile.inputOf", () => {
     name: "T",
     strict: false,
     sticky_hours: 0,
-    runner_up_floor: 0,
+    runner_up_floor: 0.1,
     locale: null,
     objective: "click",
     send_nothing: false,
@@ -339,7 +339,7 @@ describe("TemplateFile.inputOf", () => {
       strict: true,
       locale: { attribute: "language", default: "en" },
       sticky_hours: 1,
-      runner_up_floor: 0.1,
+      runner_up_floor: 0.05,
       objective: { click: 1 },
       holdout: { share: 0.1, content: "no_message" },
       ignore_unsubscribes: true,

@@ -335,10 +335,10 @@ export const SettingsFields = ({ basic, children, faults, fields, isFolded = fal
             true for these people. Do not send your fallback content then.`}
         />
         <Field
-          {...field("runner_up_floor", "0")}
+          {...field("runner_up_floor", "10")}
           type="number"
-          hint={t`Until there is a winner, the second-best variant gets at least this share, divided by the number of
-            variants. More finds a winner sooner, also among equal variants. 0: as Parlance chooses.`}
+          hint={t`While a leader is close to winning, the second-best variant gets at least this share, divided by the
+            number of variants. More finds a winner sooner, and costs some clicks. 0: as Parlance chooses.`}
         />
         <SelectField
           {...field("holdout", "organization")}
