@@ -133,6 +133,12 @@ describe.each(variants)("%s", (_, name, { objects, secret }) => {
     )
   })
 
+  it("let a node wait for table locks longer than its migration tries to get them", () => {
+    const { failureThreshold, periodSeconds } = container.startupProbe
+    // 60 attempts of 2 seconds, with pauses.
+    assert.isAbove(failureThreshold * periodSeconds, 150)
+  })
+
   it("grant a node the least privileges", () => {
     assert.deepInclude(container.securityContext, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true })
     assert.deepStrictEqual(container.securityContext.capabilities, { drop: ["ALL"] })
