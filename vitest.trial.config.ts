@@ -51,6 +51,7 @@ export default defineConfig({
       "test/process/SuppressStorm.test.ts",
       "test/process/history/HistoryStorm.test.ts",
       "test/process/Cluster.test.ts",
+      "test/deploy/ChartUpgrade.trial.ts",
       "test/api/Fuzz.test.ts",
       "test/console/Crawl.test.ts",
       "test/hostile/Hostile.test.ts",

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { parse, parseAllDocuments } from "yaml"
 import { renderTemplates } from "../support/helmTemplate.ts"
+import { previousNames, previousText } from "../support/previousRelease.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of a manifest it also asserts
 export type Manifest = any
@@ -8,7 +9,9 @@ export type Manifest = any
 const root = new URL("../../", import.meta.url)
 
 export const textOf = (path: string): string => readFileSync(new URL(path, root), "utf8")
-export const yamlOf = (path: string): Manifest => parse(textOf(path), { strict: true, uniqueKeys: true })
+const parseStrictly = (text: string): Manifest => parse(text, { strict: true, uniqueKeys: true })
+
+export const yamlOf = (path: string): Manifest => parseStrictly(textOf(path))
 
 /** Objects for a cluster, by their kinds. `Secret` is the name of the secret that they need. */
 export interface Rendered {
@@ -46,6 +49,24 @@ export const kustomization = (): Rendered => {
 
 const chartFolder = "deploy/helm/parlance"
 
+/** A chart, by its files below `deploy/helm/parlance`. */
+export interface ChartFiles {
+  /** The names of the templates. */
+  readonly templates: ReadonlyArray<string>
+  readonly text: (path: string) => string
+}
+
+const currentChart: ChartFiles = {
+  templates: readdirSync(new URL(`${chartFolder}/templates`, root)),
+  text: (path) => textOf(`${chartFolder}/${path}`),
+}
+
+/** The chart of the latest release. */
+export const previousChart = (): ChartFiles => ({
+  templates: previousNames(`${chartFolder}/templates`),
+  text: (path) => previousText(`${chartFolder}/${path}`),
+})
+
 /** Values over the defaults, as Helm merges them: objects member by member, everything else as a whole. */
 const merge = (defaults: Manifest, values: Manifest): Manifest =>
   isRecord(defaults) && isRecord(values)
@@ -60,14 +81,18 @@ const merge = (defaults: Manifest, values: Manifest): Manifest =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === "object" && !Array.isArray(value)
 
-export const chartValues = (values: Manifest = {}): Manifest => merge(yamlOf(`${chartFolder}/values.yaml`), values)
+export const chartValues = (values: Manifest = {}, source = currentChart): Manifest =>
+  merge(parseStrictly(source.text("values.yaml")), values)
 
 /** The files that the templates of the chart make, by their names. */
-export const chartFiles = (values: Manifest = {}, release = "parlance"): ReadonlyMap<string, string> => {
-  const { appVersion, name, version } = yamlOf(`${chartFolder}/Chart.yaml`)
-  const files = readdirSync(new URL(`${chartFolder}/templates`, root))
-  return renderTemplates(new Map(files.map((file) => [file, textOf(`${chartFolder}/templates/${file}`)])), {
-    Values: chartValues(values),
+export const chartFiles = (
+  values: Manifest = {},
+  release = "parlance",
+  source = currentChart,
+): ReadonlyMap<string, string> => {
+  const { appVersion, name, version } = parseStrictly(source.text("Chart.yaml"))
+  return renderTemplates(new Map(source.templates.map((file) => [file, source.text(`templates/${file}`)])), {
+    Values: chartValues(values, source),
     Release: { Name: release, Namespace: "words", Service: "Helm" },
     Chart: { Name: name, Version: version, AppVersion: appVersion },
   })
@@ -80,11 +105,13 @@ const objectsIn = (text: string): ReadonlyArray<Manifest> =>
   }).filter((object) => object !== null)
 
 /** The objects of the chart, made by the renderer of the tests (`test/support/helmTemplate.ts`). */
-export const chart = (values: Manifest = {}, release = "parlance"): Rendered => {
+export const chart = (values: Manifest = {}, release = "parlance", source = currentChart): Rendered => {
   // The second Service is read by its own test.
-  const files = [...chartFiles(values, release)].filter(([file]) => file.endsWith(".yaml") && file !== "bounces.yaml")
+  const files = [...chartFiles(values, release, source)].filter(([file]) =>
+    file.endsWith(".yaml") && file !== "bounces.yaml"
+  )
   return {
     objects: byKind(files.flatMap(([, text]) => objectsIn(text))),
-    secret: chartValues(values).existingSecret,
+    secret: chartValues(values, source).existingSecret,
   }
 }

@@ -29,6 +29,13 @@ export const hasPreviousRelease = (): boolean => {
   }
 }
 
+/** Returns the text of a file of that release. */
+export const previousText = (path: string): string => git("show", `${previousRelease()[1]}:${path}`).toString("utf8")
+
+/** Returns the names of the files in a folder of that release. */
+export const previousNames = (folder: string): ReadonlyArray<string> =>
+  git("ls-tree", "--name-only", `${previousRelease()[1]}:${folder}`).toString("utf8").trim().split("\n")
+
 /** Writes that release to `folder`, and installs the packages that it depends on. */
 export const checkOutPreviousRelease = (folder: string): void => {
   mkdirSync(folder, { recursive: true })
