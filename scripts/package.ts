@@ -95,7 +95,7 @@ const pythonClient = async (version: string): Promise<Artifacts> => {
       `${path},sha256=${createHash("sha256").update(data).digest("base64url")},${new Blob([data as BlobPart]).size}\n`
     ).join("") + `${info}/RECORD,,\n`
   return {
-    [`parlance_client-${version}-py3-none-any.whl`]: zip({ ...installed, [`${info}/RECORD`]: { data: record } }),
+    [`parlance_client-${version}-py3-none-any.whl`]: zip("", { ...installed, [`${info}/RECORD`]: { data: record } }),
     [`parlance_client-${version}.tar.gz`]: await tarball(`parlance_client-${version}/`, {
       ...filesOf(["clients/python"], "clients/python/"),
       "PKG-INFO": { data: metadata },
@@ -106,7 +106,7 @@ const pythonClient = async (version: string): Promise<Artifacts> => {
 /** The clients in Go and PHP, as their sources. */
 const generatedClients = async (version: string): Promise<Artifacts> => ({
   [`parlance-go-${version}.tar.gz`]: await tarball(`parlance-go-${version}/`, filesOf(["clients/go"], "clients/go/")),
-  [`parlance-php-${version}.zip`]: zip(filesOf(["clients/php"], "clients/php/")),
+  [`parlance-php-${version}.zip`]: zip(`parlance-php-${version}/`, filesOf(["clients/php"], "clients/php/")),
 })
 
 /** The files that the image is built from, without the files that `.dockerignore` excludes. */

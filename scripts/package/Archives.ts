@@ -32,13 +32,13 @@ export const tarball = async (folder: string, files: Files): Promise<Uint8Array>
   return gzipSync(await packTar(entries), { level: 9 })
 }
 
-/** Packs files as zip, the format of wheels. */
-export const zip = (files: Files): Uint8Array => {
+/** Packs files below `folder` as zip, the format of wheels. */
+export const zip = (folder: string, files: Files): Uint8Array => {
   const contents: Array<Buffer> = []
   const directory: Array<Buffer> = []
   let offset = 0
   for (const [path, file] of sorted(files)) {
-    const [name, data] = [Buffer.from(path), bytesOf(file)]
+    const [name, data] = [Buffer.from(`${folder}${path}`), bytesOf(file)]
     const packed = deflateRawSync(data, { level: 9 })
     // The fields that both headers of a file have, from the needed version 2.0 and names in UTF-8 to the empty comment.
     const common = Buffer.alloc(26)

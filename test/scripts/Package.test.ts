@@ -1,3 +1,4 @@
+import { Effect } from "effect"
 import { assert, beforeAll, describe, it, onTestFinished } from "vitest"
 import { execFile, execFileSync, spawnSync } from "node:child_process"
 import {
@@ -21,6 +22,7 @@ import { buildImage, packageInto } from "../../scripts/package.ts"
 import { bundleService } from "../../scripts/package/Service.ts"
 import { version } from "../../src/domain/Version.ts"
 import { python } from "../clients/python.ts"
+import { serviceForClients } from "../clients/serviceForClients.ts"
 
 const run = (program: string, args: ReadonlyArray<string>, cwd: string) =>
   execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
@@ -48,6 +50,100 @@ const serveAnswers = async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   onTestFinished(() => void server.close().closeAllConnections())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+interface ClientProgram {
+  readonly name: string
+  readonly program: {
+    readonly path: string
+    readonly args: ReadonlyArray<string>
+    readonly cwd: string
+    readonly env?: Readonly<Record<string, string>>
+  }
+}
+
+const has = (program: string, ...args: ReadonlyArray<string>) => spawnSync(program, args).status === 0
+
+/** A new folder with a file. */
+const folderWith = (folderName: string, name: string, text: string) => {
+  const target = join(folder, folderName)
+  mkdirSync(target)
+  writeFileSync(join(target, name), text)
+  return target
+}
+
+/** Programs that print the subject of a generated message, each with one client that its archive installed. */
+const clientPrograms = (): ReadonlyArray<ClientProgram> => {
+  const generate = `
+import os
+from parlance import Parlance
+with Parlance(os.environ["PARLANCE_URL"], "acme", os.environ["PARLANCE_KEY"]) as parlance:
+    print(parlance.generate("welcome", fields={"name": "Ann"}).vars["subject"])
+`
+  const inPython = (name: string, cwd: string): ClientProgram => ({
+    name: `Python: ${name}`,
+    program: { path: python!, args: ["-c", generate], cwd, env: { PYTHONPATH: cwd } },
+  })
+  const found: Array<ClientProgram> = []
+  if (python !== undefined) {
+    const wheel = inDist(`parlance_client-${version}-py3-none-any.whl`)
+    const target = join(folder, "python")
+    const options = ["--quiet", "--no-compile", "--no-index", "--no-deps", "--target", target]
+    run(python, ["-m", "pip", "install", ...options, wheel], folder)
+    const source = join(unpacked(`parlance_client-${version}.tar.gz`), `parlance_client-${version}`)
+    found.push(inPython("wheel", target), inPython("source", source))
+  }
+  if (has("go", "version")) {
+    const module = join(unpacked(`parlance-go-${version}.tar.gz`), `parlance-go-${version}`)
+    const cwd = folderWith(
+      "go",
+      "main.go",
+      `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	parlance "github.com/parlance/parlance-go"
+)
+
+func main() {
+	client, err := parlance.New(parlance.Options{URL: os.Getenv("PARLANCE_URL"), Org: "acme", APIKey: os.Getenv("PARLANCE_KEY")})
+	if err != nil {
+		panic(err)
+	}
+	content, err := client.Generate(context.Background(), parlance.GenerateRequest{
+		TemplateID: "welcome", Fields: map[string]any{"name": "Ann"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(content.Copy.Vars["subject"])
+}
+`,
+    )
+    run("go", ["mod", "init", "example.com/shop"], cwd)
+    run("go", ["mod", "edit", "-require=github.com/parlance/parlance-go@v0.0.0"], cwd)
+    run("go", ["mod", "edit", `-replace=github.com/parlance/parlance-go=${module}`], cwd)
+    found.push({ name: "Go", program: { path: "go", args: ["run", "."], cwd, env: { GOPROXY: "off" } } })
+  }
+  if (has("php", "--version") && python !== undefined) {
+    const cwd = folderWith(
+      "php",
+      "generate.php",
+      `<?php
+$folder = __DIR__ . '/parlance-php-${version}';
+$namespace = array_key_first(json_decode(file_get_contents("$folder/composer.json"), true)['autoload']['psr-4']);
+spl_autoload_register(fn ($name) => require "$folder/src/" . substr($name, strlen($namespace)) . '.php');
+$parlance = new Parlance\\Client(getenv('PARLANCE_URL'), 'acme', getenv('PARLANCE_KEY'));
+echo $parlance->generate(['template_id' => 'welcome', 'fields' => ['name' => 'Ann']])['copy']['vars']['subject'];
+`,
+    )
+    run(python, ["-m", "zipfile", "-e", inDist(`parlance-php-${version}.zip`), cwd], cwd)
+    found.push({ name: "PHP", program: { path: "php", args: ["generate.php"], cwd } })
+  }
+  return found
 }
 
 beforeAll(async () => {
@@ -102,28 +198,18 @@ describe("the artifacts of a release", () => {
     assert.include(refused("org", "list"), "No service was found")
   })
 
-  it.runIf(python !== undefined)("include a client that pip installs without an index", () => {
-    const target = join(folder, "python")
-    const wheel = inDist(`parlance_client-${version}-py3-none-any.whl`)
-    run(python!, [
-      "-m",
-      "pip",
-      "install",
-      "--quiet",
-      "--no-compile",
-      "--no-index",
-      "--no-deps",
-      "--target",
-      target,
-      wheel,
-    ], folder)
-    for (const path of [target, join(unpacked(`parlance_client-${version}.tar.gz`), `parlance_client-${version}`)]) {
-      const program = `import sys; sys.path.insert(0, ${
-        JSON.stringify(path)
-      }); import parlance; print(parlance.__file__)`
-      assert.include(run(python!, ["-c", program], folder), path)
-    }
-  })
+  it("include clients that work from the file alone, in every language that is installed", () =>
+    Effect.runPromise(Effect.scoped(Effect.gen(function* () {
+      const { apiKey, service } = yield* serviceForClients
+      const environment = { PARLANCE_URL: service.url, PARLANCE_KEY: apiKey }
+      for (const { name, program } of clientPrograms()) {
+        const { args, cwd, env = {}, path } = program
+        const { stdout } = yield* Effect.promise(() =>
+          promisify(execFile)(path, args, { cwd, env: { ...process.env, ...environment, ...env } })
+        )
+        assert.strictEqual(stdout.trim(), "Hi Ann", name)
+      }
+    }))))
 
   it("include a chart with the version of the release", () => {
     const chart = join(unpacked(`parlance-chart-${version}.tgz`), "parlance")
