@@ -137,8 +137,12 @@ describe("results and overview in the console", () => {
     assert.include(bare.text, `href="${href}"`)
     assert.strictEqual((await editor.get(href)).status, 200)
     const { text } = await editor.get("/console/o/quiet/templates/t/results")
-    assert.include(text, "No sends in this window yet")
-    assert.include(text, "No data yet")
+    assert.include(text, "No sends yet")
+    assert.include(text, "Charts appear with the first sends")
+    for (const judged of ["Health", "Last 7 days", "Keep running"]) assert.notInclude(text, judged)
+    const week = await editor.get("/console/o/quiet/templates/t/results?lookback_days=7")
+    assert.include(week.text, "No sends in this window yet")
+    assert.include(week.text, "No data yet")
   })
 
   it("show the hours of the week to every member, and report missing data", async () => {

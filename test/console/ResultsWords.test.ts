@@ -99,7 +99,7 @@ describe("sending nothing in results", () => {
 describe("the first line of results", () => {
   it("names the leader, its lead, and the advice", () => {
     const lead = leadOf(results(), [], { kind: "days", days: 6 })
-    assert.strictEqual(lead.headline, "The a leads, but it is too early to name a winner")
+    assert.strictEqual(lead.headline, "The a leads, but the lead may be chance")
     assert.strictEqual(lead.advice, "Keep running about 6 days")
     assert.deepStrictEqual(lead.figures.map(({ label }) => label), [
       "Lift over The b, the runner-up",
@@ -110,7 +110,7 @@ describe("the first line of results", () => {
     assert.match(lead.figures[0]!.detail, /^[+−].* to [+−]/)
     assert.strictEqual(leadOf(results(), [], { kind: "days", days: 1 }).advice, "Keep running about 1 day")
     assert.include(leadOf(results(), [], { kind: "long" }).advice, "more than 30 days")
-    assert.include(leadOf(results(), [], undefined).advice, "too early to say for how long")
+    assert.include(leadOf(results(), [], undefined).advice, "too small to say for how long")
   })
 
   it("says that different people prefer different variants, which ones, and what shipping costs", () => {
@@ -168,7 +168,7 @@ describe("the first line of results", () => {
     assert.strictEqual(waitText(waiting(9, 200)), "")
     assert.notInclude(sureText(waiting(9, 200), "a"), "too early")
     const segment = leadOf({ ...waiting(0.4, 12), segment: { plan: "pro" } }, [], undefined)
-    assert.strictEqual(segment.headline, "The a leads, but it is too early to name a winner")
+    assert.strictEqual(segment.headline, "The a leads, but the lead may be chance")
   })
 
   it("advises to ship a winner, and advises nothing for a segment or a single variant", () => {

@@ -57,7 +57,7 @@ if (button !== null && state !== null) {
 
   const show = () => {
     button.textContent = on ? t`Pause` : t`Update live`
-    say(on ? t`Live` : t`Paused`)
+    say(on ? t`Live` : t`Updates paused`)
   }
 
   const look = async () => {

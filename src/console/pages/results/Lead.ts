@@ -45,14 +45,15 @@ const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
 
 /** Advice about an experiment without a winner. `isWhole`: the results are of all decisions, as the verdict is. */
 const undecidedAdvice = (
-  results: Pick<TemplateResults, "variants" | "winner">,
+  results: Pick<TemplateResults, "decisions" | "variants" | "winner">,
   outlook: Outlook | undefined,
   isWhole: boolean,
 ) => {
+  if (isWhole && results.decisions === 0) return t`The test begins with the first send`
   if (results.winner.leader === null) return t`Keep running: the first outcomes have not arrived`
   if (!isWhole) return ""
   if (outlook === undefined) {
-    return waitText(results) === "" ? t`Keep running: it is too early to say for how long` : t`Keep running`
+    return waitText(results) === "" ? t`Keep running: the lead is too small to say for how long` : t`Keep running`
   }
   return outlook.kind === "days"
     ? t`Keep running about ${counted(outlook.days, "day")}`

@@ -28,6 +28,18 @@ export const LeadCard = ({ actions, health, lead }: {
           {lead.preferences.map((text) => <li dir="auto">{text}</li>)}
         </ul>
       )}
+      {lead.steps.length !== 0 && (
+        <ul class="steps small" aria-label={t`A winner is named with`}>
+          {lead.steps.map(({ done, now, what }) => (
+            <li class={done ? "done" : ""}>
+              <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
+              <span>
+                {what} <span class="muted">({done ? t`${now}, reached` : now})</span>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
       {lead.figures.length !== 0 && (
         <dl class="figures">
           {lead.figures.map(({ detail, label, value }) => (
@@ -56,21 +68,6 @@ export const LeadCard = ({ actions, health, lead }: {
           <div class="stack" data-live="why">
             <p>{lead.detail}</p>
             {lead.withoutModel !== "" && <p>{lead.withoutModel}</p>}
-            {lead.steps.length !== 0 && (
-              <>
-                <p class="small muted">{t`A winner is named with`}</p>
-                <ul class="steps">
-                  {lead.steps.map(({ done, now, what }) => (
-                    <li class={done ? "done" : ""}>
-                      <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
-                      <span>
-                        {what} <span class="muted">({done ? t`${now}, reached` : now})</span>
-                      </span>
-                    </li>
-                  ))}
-                </ul>
-              </>
-            )}
             <p class="small muted">
               {t`The days that remain are an estimate: they follow from the present difference, its uncertainty and
                 the traffic of the last seven days. There is no estimate while the difference is too small, or the

@@ -202,6 +202,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const shown = shownOf({ found, over }, org.time_zone, marks)
   const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
   const anything = found.decisions > 0
+  const isStarted = anything || !isWhole
   return view(
     {
       title: t`${template.name} · Results`,
@@ -231,15 +232,15 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     <LeadCard
       lead={leadOf(found, over.points, outlook)}
       actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}
-      health={
+      health={isStarted && (
         <HealthLine
           health={found.health}
           variants={new Map(found.variants.map(({ copy_id }) => [copy_id, nameIn(found, copy_id)]))}
           zone={org.time_zone}
         />
-      }
+      )}
     />,
-    <Choosing path={path} query={query} faults={faults} segments={found.segments} />,
+    isStarted && <Choosing path={path} query={query} faults={faults} segments={found.segments} />,
     found.variants.length === 0
       ? (
         <Card kind="flush">
@@ -265,12 +266,20 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       ? (
         <Card kind="flush">
           <Empty
-            title={segment === undefined ? t`No sends in this window yet` : t`No sends in this segment`}
-            action={segment === undefined
-              ? <a class="button" href={`/console/o/${org.slug}`}>{t`Go to the overview`}</a>
+            title={!isStarted
+              ? t`Charts appear with the first sends`
+              : segment === undefined
+              ? t`No sends in this window yet`
+              : t`No sends in this segment`}
+            action={!isStarted
+              ? <a class="button primary" href="/docs/guide/api#before-you-start">{t`How to request content`}</a>
+              : segment === undefined
+              ? <a class="button" href={path}>{t`Show all days`}</a>
               : <a class="button" href={path}>{t`Show everyone`}</a>}
           >
-            {segment === undefined
+            {!isStarted
+              ? t`Your systems request content from this template with an API key, and report opens and clicks.`
+              : segment === undefined
               ? t`Charts appear here as soon as content is requested and events are reported.`
               : t`No sends to people with these attributes in this window.`}
           </Empty>
@@ -280,7 +289,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     <div data-live="holdout">
       <Holdout holdout={found.holdout} />
     </div>,
-    <Folds base={base} hasDecisions={anything && over.points.length > 0} shown={shown} />,
+    isStarted && <Folds base={base} hasDecisions={anything && over.points.length > 0} shown={shown} />,
     <ChartScript />,
     <LiveScript />,
   )

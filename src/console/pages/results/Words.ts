@@ -112,7 +112,10 @@ const liftText = (
   } (${signedPercent(lift.interval[0])} to ${signedPercent(lift.interval[1])}).`
 }
 
-type Judged = Pick<TemplateResults, "answer" | "objective" | "segment" | "segments" | "variants" | "winner">
+type Judged = Pick<
+  TemplateResults,
+  "answer" | "decisions" | "objective" | "segment" | "segments" | "variants" | "window" | "winner"
+>
 
 /** A number of decisions with one significant digit, such as `900`. */
 const rounded = (decisions: number): string => count(Number(decisions.toPrecision(1)))
@@ -204,7 +207,7 @@ export const isPersonal = ({ answer }: Pick<TemplateResults, "answer">): boolean
 
 /** Conditions that an undecided verdict does not meet yet. */
 const openVerdict = (results: Judged, name: string): VerdictWords => {
-  const { segment, variants, winner } = results
+  const { decisions, segment, variants, window, winner } = results
   const open = { kind: "plain", badge: t`Undecided`, steps: [] } as const
   const active = variants.filter(({ status }) => status === "active")
   if (active.length === 0) {
@@ -221,6 +224,14 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
       detail: t`It is the only active variant. Activate another one to learn which works better.`,
     }
   }
+  if (decisions === 0 && window.mode === "adaptive" && Object.keys(segment).length === 0) {
+    return {
+      ...open,
+      badge: t`Not started`,
+      headline: t`No sends yet`,
+      detail: t`Every variant has the same chance until the first outcomes arrive.`,
+    }
+  }
   if (winner.leader === null) {
     return {
       ...open,
@@ -233,7 +244,7 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
   return {
     ...open,
     headline: wait === ""
-      ? t`${name} leads, but it is too early to name a winner`
+      ? t`${name} leads, but the lead may be chance`
       : t`${name} leads, but it is too early to name a winner: ${wait}`,
     detail: [
       ...(winner.p_best === null ? [] : [t`It is the best with a probability of ${percent(winner.p_best)}.`]),
