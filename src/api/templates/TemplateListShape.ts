@@ -24,6 +24,8 @@ export interface ListedTemplate extends IndexedTemplate {
   readonly failing: ReadonlyArray<string>
   /** The winner among the active variants that are in season. Null if the verdict names no winner. */
   readonly winner: ListedWinner | null
+  /** Days of data behind the current model. 0 before the first send. */
+  readonly testedDays: number
   /** The owner's name. Null without an owner, or if the owner is no longer a member. */
   readonly ownerName: string | null
   /** Decisions of each of the last days, oldest first. */

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { Memberships } from "../../accounts/Memberships.ts"
 import { Alerts } from "../../alerts/Alerts.ts"
+import { daysOfData } from "../../bandit/Winner.ts"
 import { noticed, RequestNotices } from "../../decide/RequestNotices.ts"
 import { Deliveries } from "../../delivery/Deliveries.ts"
 import type { OrganizationNotFound } from "../../domain/Errors.ts"
@@ -69,7 +70,8 @@ export class TemplateListing extends Context.Service<TemplateListing, {
           const view = cache.template(org, template.id)
           const running = view?.variants
             .filter((variant) => variant.active && variant.calendar.holds(now)).map(({ id }) => id as string)
-          const { since, winner } = verdictNow(models.latest(org, template.id)?.model.verdict, [
+          const model = models.latest(org, template.id)?.model
+          const { since, winner } = verdictNow(model?.verdict, [
             ...(view?.sendsNothing === true && running!.length > 0 ? [nothing] : []),
             ...running ?? [],
           ])
@@ -82,6 +84,7 @@ export class TemplateListing extends Context.Service<TemplateListing, {
             unfilled: noticed(ofTemplate, "unfilled", template.id)?.requests ?? 0,
             failing: (failing.get(template.id) ?? []).map(({ copyId }) => copyId),
             winner: winner === null || since === null ? null : { copyId: winner, name: candidateName(winner), since },
+            testedDays: model === undefined ? 0 : daysOfData(model),
             ownerName: template.owner === null ? null : names.get(template.owner) ?? null,
             days: [],
           }

@@ -34,7 +34,7 @@ const captionOf = ({ all, listQuery, found }: TemplatesPage, which: "archived" |
     ? shown
     : listQuery.search === ""
     ? t`${shown} of ${count(all)}`
-    : t`${shown} with “${listQuery.search}”`
+    : t`${shown} of ${count(all)} with “${listQuery.search}”`
 }
 
 const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { Member } from "../../../accounts/Account.ts"
+import { stoppingRule } from "../../../bandit/Verdict.ts"
 import type { TemplatesPage } from "../../../api/templates/TemplateListing.ts"
 import { type ListedTemplate, stateOf } from "../../../api/templates/TemplateListShape.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
@@ -95,15 +96,23 @@ const Owner = ({ template: { owner, ownerName } }: { readonly template: ListedTe
     )
     : <span dir="auto" title={owner}>{ownerName}</span>
 
-/** A link to the results with the winner, or with the state of the test. */
-const Winner = ({ org, template: { id, name, winner } }: {
+/** A link to the results with the winner, or with the progress of the test. A dash before the first send. */
+const Winner = ({ org, template: { days, id, name, testedDays, winner } }: {
   readonly org: OrgSlug
   readonly template: ListedTemplate
-}) => (
-  <a href={`${templatePath(org, id)}/results`} aria-label={t`${winner?.name ?? t`not yet`}: results of ${name}`}>
-    <bdi>{winner?.name ?? t`not yet`}</bdi>
-  </a>
-)
+}) => {
+  if (winner === null && testedDays === 0 && !days.some((sends) => sends > 0)) return <span class="muted">–</span>
+  const text = winner !== null
+    ? winner.name
+    : testedDays < stoppingRule.days
+    ? t`day ${Math.floor(testedDays) + 1} of at least ${stoppingRule.days}`
+    : t`no winner yet`
+  return (
+    <a href={`${templatePath(org, id)}/results`} aria-label={t`${text}: results of ${name}`}>
+      <bdi>{text}</bdi>
+    </a>
+  )
+}
 
 const Tags = ({ at, tags }: { readonly at: string; readonly tags: ReadonlyArray<string> }) =>
   tags.length === 0 ? null : (
@@ -204,7 +213,7 @@ export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
         <input type="checkbox" class="row-check" />
         {t`All on this page`}
       </label>
-      <span class="small muted">{t`Chosen templates:`}</span>
+      <span class="small muted" data-chosen>{t`Chosen templates:`}</span>
       {(which === "archived" ? ["restore"] as const : ["activate", "deactivate", "archive"] as const).map((what) => (
         <button type="submit" class="button compact" formAction={batchPath(org.slug, what)}>
           {translated(batchWords[what])}
