@@ -21,6 +21,7 @@ import { PostButton } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { inputForm } from "../components/InputForm.tsx"
+import { MenuLink, MenuPost, RowMenu } from "../components/RowMenu.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted, roleName, roleWords } from "../Format.ts"
@@ -166,13 +167,14 @@ const invitationRow = (visit: Visit) => (one: Invitation) => [
     kind: "actions" as const,
     content: visit.can("revokeInvitation")
       ? (
-        <PostButton
-          to={`${at(visit)}/invitations/${one.id}/withdraw`}
-          kind="compact danger"
-          label={t`Withdraw the invitation of ${one.email}`}
-        >
-          {t`Withdraw`}
-        </PostButton>
+        <RowMenu label={t`Actions for ${one.email}`}>
+          {visit.can("createInvitation") && (
+            <MenuPost to={`${at(visit)}/invite`} fields={{ email: one.email, role: one.role }}>
+              {t`Invite again`}
+            </MenuPost>
+          )}
+          <MenuPost to={`${at(visit)}/invitations/${one.id}/withdraw`}>{t`Withdraw`}</MenuPost>
+        </RowMenu>
       )
       : null,
   },
@@ -247,22 +249,10 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
           kind: "actions",
           content: isOther(member.account_id) && can("putMember")
             ? (
-              <>
-                <a
-                  class="button compact"
-                  href={`${at(visit)}/${member.account_id}`}
-                  aria-label={t`Change role of ${member.name}`}
-                >
-                  {t`Change role`}
-                </a>{" "}
-                <a
-                  class="button compact danger"
-                  href={`${at(visit)}/${member.account_id}/remove`}
-                  aria-label={t`Remove ${member.name}`}
-                >
-                  {t`Remove`}
-                </a>
-              </>
+              <RowMenu label={t`Actions for ${member.name}`}>
+                <MenuLink href={`${at(visit)}/${member.account_id}`}>{t`Change role`}</MenuLink>
+                <MenuLink href={`${at(visit)}/${member.account_id}/remove`} danger>{t`Remove`}</MenuLink>
+              </RowMenu>
             )
             : null,
         },
