@@ -7,7 +7,6 @@ import { type TemplateView } from "../../templates/TemplateCache.ts"
 import { count, counted, signedCount } from "../Format.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
-import { Empty } from "../components/Empty.tsx"
 import { Table } from "../components/Table.tsx"
 import { type Visit } from "../Routes.tsx"
 import { verdictOf } from "./results/Words.ts"
@@ -26,6 +25,13 @@ export const Actions = ({ base, can }: { readonly base: string; readonly can: Vi
     </nav>
   )
 }
+
+/** A line that says that nothing needs attention. */
+export const AllClear = () => (
+  <p>
+    <Badge kind="good">{t`all clear`}</Badge> <span class="muted">{t`Nothing needs your attention.`}</span>
+  </p>
+)
 
 /** Problems that need attention, the worst first. */
 export const Attention = ({ troubles }: { readonly troubles: readonly Trouble[] }) => (
@@ -116,69 +122,60 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
 }) => (
   <div class="card flush">
     <div data-live="templates">
-      {shown.length === 0
-        ? (
-          <Empty title={t`No templates yet`}>
-            {t`A template holds the variants of one message. Better variants get more traffic.`}
-          </Empty>
-        )
-        : (
-          <Table
-            cards="labelled"
-            first={3}
-            caption={t`Templates in use`}
-            headings={[
-              t`Template`,
-              t`Sends today (UTC)`,
-              t`Last ${trafficDays} days`,
-              t`Result`,
-              t`Gain`,
-              t`[Results]`,
-            ]}
-            rows={shown.map((one) => {
-              const { name, results, template: { id, variants } } = one
-              const href = `${base}/templates/${encodeURIComponent(id)}`
-              const verdict = results === undefined ? undefined : verdictOf(results.found)
-              const gain = gainOf(one)
-              return [
-                <span>
-                  <a href={href}>{name}</a>
-                  <span class="sub">
-                    {t`${variants.filter(({ active }) => active).length} of ${
-                      counted(variants.length, "variant")
-                    } active`}
-                  </span>
-                </span>,
-                { content: <b class="number">{count(daily.get(id)?.at(-1) ?? 0)}</b>, kind: "nowrap" as const },
-                <Sparkline days={daily.get(id) ?? []} />,
-                verdict === undefined
-                  ? (
-                    <span class="muted">
-                      {(daily.get(id) ?? []).reduce((sum, sends) => sum + sends, 0) < leastDecisions
-                        ? t`too few sends`
-                        : t`being calculated`}
-                    </span>
-                  )
-                  : (
-                    <>
-                      <Badge kind={verdict.kind}>{verdict.badge}</Badge>
-                      <span class="sub" dir="auto">{verdict.headline}</span>
-                    </>
-                  ),
-                gain === null ? "–" : {
-                  content: `${signedCount(gain.gained)} ${unitName(results!.found.objective)}`,
-                  kind: "nowrap" as const,
-                },
-                {
-                  content: <a href={`${href}/results`} aria-label={t`${name} · Results`}>{t`Results`}</a>,
-                  kind: "actions" as const,
-                },
-              ]
-            })}
-          />
-        )}
+      <Table
+        cards="labelled"
+        first={3}
+        caption={t`Templates in use`}
+        headings={[
+          t`Template`,
+          t`Sends today (UTC)`,
+          t`Last ${trafficDays} days`,
+          t`Result`,
+          t`Gain`,
+          t`[Results]`,
+        ]}
+        rows={shown.map((one) => {
+          const { name, results, template: { id, variants } } = one
+          const href = `${base}/templates/${encodeURIComponent(id)}`
+          const verdict = results === undefined ? undefined : verdictOf(results.found)
+          const gain = gainOf(one)
+          return [
+            <span>
+              <a href={href}>{name}</a>
+              <span class="sub">
+                {t`${variants.filter(({ active }) => active).length} of ${counted(variants.length, "variant")} active`}
+              </span>
+            </span>,
+            { content: <b class="number">{count(daily.get(id)?.at(-1) ?? 0)}</b>, kind: "nowrap" as const },
+            <Sparkline days={daily.get(id) ?? []} />,
+            verdict === undefined
+              ? (
+                <span class="muted">
+                  {(daily.get(id) ?? []).reduce((sum, sends) => sum + sends, 0) < leastDecisions
+                    ? t`too few sends`
+                    : t`being calculated`}
+                </span>
+              )
+              : (
+                <>
+                  <Badge kind={verdict.kind}>{verdict.badge}</Badge>
+                  <span class="sub" dir="auto">{verdict.headline}</span>
+                </>
+              ),
+            gain === null ? "–" : {
+              content: `${signedCount(gain.gained)} ${unitName(results!.found.objective)}`,
+              kind: "nowrap" as const,
+            },
+            {
+              content: <a href={`${href}/results`} aria-label={t`${name} · Results`}>{t`Results`}</a>,
+              kind: "actions" as const,
+            },
+          ]
+        })}
+      />
       {total > shown.length && (
         <p class="notes small">
+          {t`The busiest templates of the last ${trafficDays} days.`}{" "}
           <a href={`${base}/templates`}>{t`All ${count(total)} templates`}</a>
         </p>
       )}
@@ -219,7 +216,11 @@ const stepsOf = (base: string, can: Visit["can"], steps: StartSteps) => [
   {
     done: steps.hasKey,
     title: t`Create an API key`,
-    text: t`Your systems request content with it.`,
+    text: can("createInvitation")
+      ? t`Your systems request content with it. ${(
+        <a href={`${base}/settings/members/invite`}>{t`Invite a developer`}</a>
+      )} if somebody else connects them.`
+      : t`Your systems request content with it.`,
     button: t`Create New API Key`,
     href: `${base}/settings/keys/new`,
     may: can("createKey"),
@@ -257,9 +258,8 @@ export const Start = ({ base, can, steps }: {
       <ol class="start">
         {all.map(({ button, done, href, may, text, title }, at) => (
           <li>
-            <b>{title}</b> {done && <Badge kind="good">{t`done`}</Badge>}
-            <p>{text}</p>
-            {!done && may && <a class={at === next ? "button primary" : "button"} href={href}>{button}</a>}
+            <b>{title}</b> {done ? <Badge kind="good">{t`done`}</Badge> : <p>{text}</p>}
+            {!done && may && <a class={at === next ? "button primary" : "button compact"} href={href}>{button}</a>}
           </li>
         ))}
       </ol>

@@ -36,7 +36,7 @@ import {
   type Trouble,
   unservedTemplates,
 } from "./OverviewTroubles.ts"
-import { Actions, Attention, Start, type StartSteps, TemplatesInUse, Winners } from "./OverviewCards.tsx"
+import { Actions, AllClear, Attention, Start, type StartSteps, TemplatesInUse, Winners } from "./OverviewCards.tsx"
 
 /** Templates in the table. */
 const shownTemplates = 8
@@ -91,6 +91,8 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       Effect.map(kept.last(org.slug, template), (results) => ({ name: templateName(template.id), template, results })),
   )
 
+  const sending = shown.filter(({ template: { id } }) => daily.get(id)?.some((sends) => sends > 0))
+
   const troubles: ReadonlyArray<Trouble> = [
     ...yield* mailTroublesFor(visit),
     ...quotaTroubles(usage, `${base}/sources`),
@@ -125,11 +127,21 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       lead: t`Winners, gains, traffic, and everything that needs you.`,
       actions: <Live />,
     },
-    <Actions base={base} can={can} />,
+    // The steps of an organization without templates have the same buttons.
+    steps.hasTemplate && <Actions base={base} can={can} />,
     <Start base={base} can={can} steps={steps} />,
-    <div data-live="attention">{troubles.length !== 0 && <Attention troubles={troubles} />}</div>,
+    <div data-live="attention">
+      {troubles.length !== 0 ? <Attention troubles={troubles} /> : steps.hasTraffic && <AllClear />}
+    </div>,
     <Winners base={base} now={now} shown={shown} />,
-    <TemplatesInUse base={base} daily={daily} shown={shown} total={templates.length} />,
+    steps.hasTemplate && (
+      <TemplatesInUse
+        base={base}
+        daily={daily}
+        shown={sending.length === 0 ? shown : sending}
+        total={templates.length}
+      />
+    ),
     <LiveScript />,
   )
 })
