@@ -8,7 +8,7 @@ import { DeliveryRates, keptHours } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
-import { count, counted } from "../../Format.ts"
+import { count, counted, reasonText } from "../../Format.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
 import { english, t, translated } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
@@ -137,8 +137,8 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const { cancelled, failed, queued, scheduled, sending, sent } = summary
   // A filtered page shows only the list. The first page of all deliveries also shows charts of the queue.
   const isFiltered = filtered.query.size > 0 || isFaulty
-  const isPictured = !isFiltered && cursor === undefined && order === "latest" &&
-    cancelled + failed + queued + scheduled + sending + sent > 0
+  const isEmpty = cancelled + failed + queued + scheduled + sending + sent === 0
+  const isPictured = !isFiltered && cursor === undefined && order === "latest" && !isEmpty
   const pageSize = isPictured ? pageSizes.belowCharts : pageSizes.alone
   const criteria = { ...filtered.filter, cursor, order }
   const { next, page: shown } = isFaulty
@@ -170,7 +170,6 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   return view(
     {
       title: t`Deliveries`,
-      live: isLive,
       lead: t`Messages that this service sends through a connection: queued, sent and failed.`,
       actions: isLive ? <Live /> : undefined,
     },
@@ -202,19 +201,21 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           : t`${actionLink(org, one)} is running: ${count(one.changed)} done.`}
       </Note>
     )),
-    <SummaryCard summary={summary} />,
+    !isEmpty && <SummaryCard summary={summary} />,
     series !== undefined && <Pictures series={series} path={at} zone={org.time_zone} />,
     <ViewsBar query={String(paged)} views={views} visit={visit} />,
     <Card kind="flush">
-      <FilterForm
-        filtered={filtered}
-        at={at}
-        all={views.all}
-        connections={(yield* connections.list(org.slug)).map(({ name }) => name)}
-        templates={[...(yield* TemplateCache).templates(org.slug).keys()].slice(0, offeredTemplates)}
-        query={query}
-        zone={org.time_zone}
-      />
+      {(!isEmpty || isFiltered) && (
+        <FilterForm
+          filtered={filtered}
+          at={at}
+          all={views.all}
+          connections={(yield* connections.list(org.slug)).map(({ name }) => name)}
+          templates={[...(yield* TemplateCache).templates(org.slug).keys()].slice(0, offeredTemplates)}
+          query={query}
+          zone={org.time_zone}
+        />
+      )}
       <div data-live="deliveries">
         {forAll !== undefined && <BulkBar filter={filter} forAll={forAll} org={org} />}
         {shown.length === 0
@@ -269,7 +270,7 @@ const DeliveryFacts = ({ delivery, names, org, zone }: {
   <Facts
     rows={[
       [t`State`, <DeliveryBadge state={delivery.state} />],
-      delivery.reason !== null && [t`Reason`, delivery.reason],
+      delivery.reason !== null && [t`Reason`, reasonText(delivery.reason, zone)],
       [t`Failed attempts`, delivery.attempts],
       [
         t`Template, variant`,
@@ -302,6 +303,8 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   return view(
     {
       document: t`Delivery`,
+      // The page frames a message of somebody else: its scripts connect to nothing.
+      live: false,
       title: delivery.email ?? t`Delivery of an erased person`,
       back: { href: deliveriesPath(org.slug), label: t`Deliveries` },
       actions: (

@@ -84,7 +84,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
         ? t`Changes of what recipients get wait here until another admin approves them.`
         : t`Changes of what recipients get wait here until another editor or admin approves them.`,
       actions: visit.can("updateOrganization")
-        ? <a class="button" href={`/console/o/${org.slug}/settings#template_approval`}>{t`Settings of approval`}</a>
+        ? <a class="button" href={`/console/o/${org.slug}/settings#template_approval`}>{t`Approval settings`}</a>
         : undefined,
     },
     <Pills
@@ -98,7 +98,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
     <Card kind="flush">
       {shown.length + ofSnippets.length === 0
         ? (
-          <Empty title={state === "requested" ? t`No change waits for approval` : t`No such changes`}>
+          <Empty title={state === "requested" ? t`No changes waiting for approval` : t`No such changes`}>
             {state !== "requested"
               ? t`Changes are listed here with their author and reviewer.`
               : org.template_approval === "none"
