@@ -61,7 +61,7 @@ export interface View {
   readonly status?: number
   /** The page that it leads back to. */
   readonly back?: string
-  /** Its script asks the service for news; other pages may connect to nothing. */
+  /** Whether scripts of the page may request the service. Default: true for pages of an organization, whose command bar searches. */
   readonly live?: boolean
   /** The nonce of the style sheets that the page's script adds. Other pages may use the service's style sheets only. */
   readonly styleNonce?: string
@@ -265,7 +265,7 @@ const framed = Effect.fnUntraced(function* (
   request: Request,
   session: SignedIn,
   org: Organization | undefined,
-  { back, body, status = 200, title, ...needs }: View,
+  { back, body, live = org !== undefined, status = 200, title, ...needs }: View,
 ) {
   const actor: Actor = { kind: "session", session }
   const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
@@ -285,6 +285,7 @@ const framed = Effect.fnUntraced(function* (
           path={pathOf(request)}
           back={back}
           query={query}
+          searches={live}
           can={(endpoint) => refusal(actor, accessTable.get(endpoint), { org: org?.slug }) === undefined}
           theme={themeOf(request)}
           flash={flashOf(query)}
@@ -293,7 +294,7 @@ const framed = Effect.fnUntraced(function* (
         </Frame>
       </Document>,
     ),
-    { status, contentType: "text/html; charset=utf-8", headers: headersOf(needs) },
+    { status, contentType: "text/html; charset=utf-8", headers: headersOf({ ...needs, live }) },
   )
   const isKept = org === undefined || isSandbox(org.slug) || request.cookies[lastOrganizationCookie] === org.slug
   const last = isKept ? [] : [`${lastOrganizationCookie}=${org.slug}; ${cookie.attributes}; Max-Age=31536000`]

@@ -57,7 +57,7 @@ if (document.querySelector(".row-menu") !== null) {
   })
 }
 
-// One box for all rows of a list, and buttons that do nothing until a row is chosen.
+// One box for all rows of a list, and actions that appear once a row is chosen.
 for (const label of all(document, "[data-choose-all]")) {
   const form = document.getElementById(label.dataset["chooseAll"] ?? "")
   if (!(form instanceof HTMLFormElement)) continue
@@ -68,8 +68,10 @@ for (const label of all(document, "[data-choose-all]")) {
       box instanceof HTMLInputElement && box.type === "checkbox" && box.name !== ""
     )
   const update = () => {
-    const chosen = rows().some((box) => box.checked)
-    for (const button of all<HTMLButtonElement>(form, "button")) button.disabled = !chosen
+    const chosen = rows().filter((box) => box.checked).length
+    form.classList.toggle("idle", chosen === 0)
+    for (const button of all<HTMLButtonElement>(form, "button")) button.disabled = chosen === 0
+    need(form, "[data-chosen]").textContent = counted(chosen, "template chosen:", "templates chosen:")
   }
   whole.addEventListener("change", () => {
     for (const box of rows()) box.checked = whole.checked
@@ -95,33 +97,52 @@ addEventListener("submit", (event) => {
   setTimeout(() => sent.delete(form), 10_000)
 })
 
-// The command bar: Ctrl+K, or Cmd+K on a Mac, opens it. Typing filters its links, the arrow keys go through them, and Enter
-// opens the first one that matches, or searches.
+// The command bar: Ctrl+K, or Cmd+K on a Mac, opens it. Typing filters its links and adds matching templates, people and
+// messages. The arrow keys go through the links, and Enter opens the first one, or the page of the search.
 const bar = document.querySelector<HTMLDialogElement>("[data-command-bar]")
 if (bar !== null && typeof bar.showModal === "function") {
   const input = need<HTMLInputElement>(bar, "input")
   const counter = need(bar, "[data-command-count]")
-  const items = all(bar, "[data-commands] li")
+  const form = need<HTMLFormElement>(bar, "form")
+  const list = need(bar, "[data-commands]")
+  const items = all(list, "li")
   const isMac = /Mac|iP(hone|ad)/.test(navigator.platform)
-  const shown = () => items.filter((item) => !item.hidden)
+  const shown = () => all(list, "li:not([hidden])")
+  const count = () => {
+    const found = shown()
+    for (const item of all(list, ".first")) item.classList.remove("first")
+    if (input.value.trim() !== "") found[0]?.classList.add("first")
+    counter.textContent = input.value.trim() === ""
+      ? ""
+      : found.length === 0
+      ? t`No matches. Enter opens the search.`
+      : counted(found.length, "match. Enter opens the first one.", "matches. Enter opens the first one.")
+  }
+  let timer: ReturnType<typeof setTimeout> | undefined
+  /** Adds the links of the page of the search, unless the text has changed since. */
+  const look = async () => {
+    const text = input.value.trim()
+    const answer = await fetch(`${form.action}?${new URLSearchParams({ q: text })}`)
+    if (!answer.ok || text !== input.value.trim()) return
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html")
+    for (const item of all(page, "[data-found] li")) {
+      need(item, "a").append(...all(item, ":scope > span"))
+      list.append(document.importNode(item, true))
+    }
+    count()
+  }
   const filter = () => {
+    clearTimeout(timer)
+    for (const item of shown()) if (!items.includes(item)) item.remove()
     const words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== "")
     for (const item of items) {
       const label = (need(item, "span").textContent ?? "").toLowerCase()
       item.hidden = !words.every((word) => label.includes(word))
-      item.classList.remove("first")
     }
-    const found = shown()
-    if (words.length > 0) found[0]?.classList.add("first")
-    counter.textContent = words.length === 0
-      ? ""
-      : found.length === 0
-      ? t`No page or action matches. Enter searches templates and people.`
-      : counted(
-        found.length,
-        "page or action. Enter opens the first one.",
-        "pages and actions. Enter opens the first one.",
-      )
+    count()
+    if (bar.dataset["commandBar"] === "search" && input.value.trim().length > 1) {
+      timer = setTimeout(() => void look().catch(() => undefined), 250)
+    }
   }
   const open = () => {
     if (bar.open) return

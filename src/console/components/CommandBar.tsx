@@ -12,14 +12,16 @@ export const CommandLink = ({ base }: { readonly base: string }) => (
 )
 
 /**
- * The command bar: a dialog with the pages and actions of an organization, filtered while one types. A text without a
- * matching page or action is searched among templates and people.
+ * The command bar: a dialog with the pages and actions of an organization, filtered while one types, and with templates and
+ * people that match.
  */
-export const CommandBar = ({ base, commands }: {
+export const CommandBar = ({ base, commands, searches }: {
   readonly base: string
   readonly commands: ReadonlyArray<ConsoleCommand>
+  /** Whether it adds templates and people while one types. */
+  readonly searches: boolean
 }) => (
-  <dialog class="command-bar" data-command-bar aria-label={t`Search and commands`}>
+  <dialog class="command-bar" data-command-bar={searches ? "search" : ""} aria-label={t`Search and commands`}>
     <form method="get" action={findPath(base)} role="search">
       <label for="command-text">{t`Page, template, person or action`}</label>
       <input type="search" id="command-text" name="q" autocomplete="off" spellcheck={false} maxLength={400} />

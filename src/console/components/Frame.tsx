@@ -150,7 +150,7 @@ const Foot = ({ path, session, theme }: {
 
 /** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
-  { back, can, children, flash, org, organizations, path, query, role, session, theme, unread }:
+  { back, can, children, flash, org, organizations, path, query, role, searches, session, theme, unread }:
     & Omit<PagePlace, "csrf" | "account">
     & {
       readonly session: SignedIn
@@ -158,6 +158,8 @@ export const Frame = (
       readonly role: Role | undefined
       readonly organizations: ReadonlyArray<Organization>
       readonly query: URLSearchParams
+      /** Whether the command bar may request the service. */
+      readonly searches: boolean
       /** The page that the page leads back to. */
       readonly back: string | undefined
       readonly theme: Theme
@@ -199,7 +201,9 @@ export const Frame = (
               {t`Help`} <span class="beyond-phone">{t`with this page`}</span>
             </a>
           </nav>
-          {org !== undefined && !inSandbox && <CommandBar base={base} commands={commandsFor(base, role, can)} />}
+          {org !== undefined && !inSandbox && (
+            <CommandBar base={base} commands={commandsFor(base, role, can)} searches={searches} />
+          )}
           <main id="main" tabIndex={-1}>
             {flash !== undefined && <Toast close={withoutFlash(path, query)}>{flash}</Toast>}
             {inSandbox && (

@@ -15,13 +15,15 @@ import { templatePath } from "./templates/Paths.ts"
 const shownTemplates = 20
 const maxText = 400
 
-const Links = ({ links, title }: {
+/** Links under a title. `isFound`: the command bar adds them to its own links. */
+const Links = ({ isFound = false, links, title }: {
   readonly title: string
+  readonly isFound?: boolean
   readonly links: ReadonlyArray<{ readonly href: string; readonly label: string; readonly sub?: string }>
 }) =>
   links.length === 0 ? null : (
     <Card title={title}>
-      <ul class="found-links">
+      <ul class="found-links" {...(isFound ? { "data-found": "" } : {})}>
         {links.map(({ href, label, sub }) => (
           <li>
             <a href={href} dir="auto">{label}</a>
@@ -71,9 +73,10 @@ const show = Effect.fnUntraced(function* ({ can, org, query, role }: Visit) {
         </Empty>
       </Card>
     ),
-    <Links title={t`People and messages`} links={person} />,
+    <Links title={t`People and messages`} links={person} isFound />,
     <Links
       title={t`Templates`}
+      isFound
       links={templates.map(({ id, name }) => ({ href: templatePath(org.slug, id), label: name, sub: id }))}
     />,
     <Links title={t`Pages and actions`} links={commands} />,
