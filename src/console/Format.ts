@@ -1,6 +1,7 @@
 import type { Role } from "../accounts/Account.ts"
 import { currentLanguage, english, plural, t, translated } from "../languages/Language.ts"
 import { rateDecimals } from "../results/ObjectiveText.ts"
+import { deliveryReason } from "./RetoldTexts.ts"
 
 // The formats of numbers, percentages, dates and durations on all pages of the console.
 
@@ -83,9 +84,12 @@ const dateFormat = (zone: string, options: Intl.DateTimeFormatOptions): Intl.Dat
 export const dateTime = (at: Date, zone: string): string =>
   dateFormat(zone, { dateStyle: "medium", timeStyle: "short" }).format(at)
 
-/** A reason with its times in `zone`: `Expired at 23 Nov 2026, 14:05 before it was sent`. */
+/** A reason in the language of the page with its times in `zone`: `Expired at 23 Nov 2026, 14:05 before it was sent`. */
 export const reasonText = (reason: string, zone: string): string =>
-  reason.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z/g, (at) => dateTime(new Date(at), zone))
+  deliveryReason(reason).replace(
+    /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z/g,
+    (at) => dateTime(new Date(at), zone),
+  )
 
 /** A date in `zone`, such as `23 Nov 2026`. */
 export const date = (at: Date, zone: string): string => dateFormat(zone, { dateStyle: "medium" }).format(at)

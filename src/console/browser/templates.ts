@@ -24,7 +24,7 @@ if (form !== null) {
 
   /** The line that a fault names, with a mark below its column. */
   const excerptAt = (source: string, detail: string) => {
-    const [, line, column] = /^line (\d+), column (\d+):/.exec(detail) ?? []
+    const [, line, column] = /^\p{L}+ (\d+), \p{L}+ (\d+):/u.exec(detail) ?? []
     const text = source.split("\n")[Number(line) - 1]
     if (text === undefined) return undefined
     const at = Number(column) - 1

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
+import { faultText } from "../RetoldTexts.ts"
 import { secretsField } from "./Kept.ts"
 import { fieldOf } from "./Note.tsx"
 
@@ -32,7 +33,9 @@ const Around = ({ children, own, ...common }: Common & {
     {common.hint !== undefined && <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
     {children}
     {own.length !== 0 && (
-      <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>
+      <p class="error" id={`${common.name}-error`}>
+        {common.label}: {own.map(({ detail }) => faultText(detail)).join("; ")}
+      </p>
     )}
   </div>
 )
@@ -123,7 +126,9 @@ export const Choices = ({ options, pictures, short = false, type, values, ...com
         ))}
       </div>
       {own.length !== 0 && (
-        <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>
+        <p class="error" id={`${common.name}-error`}>
+          {common.label}: {own.map(({ detail }) => faultText(detail)).join("; ")}
+        </p>
       )}
     </fieldset>
   )

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
 import { t, translated } from "../../languages/Language.ts"
+import { faultText } from "../RetoldTexts.ts"
 
 /** A notice on a page. */
 export const Note = ({ children, kind = "plain", live = false }: {
@@ -28,7 +29,9 @@ export const ErrorSummary = ({ faults, labels = {} }: {
           const label = labels[field]
           return (
             <li>
-              {label === undefined ? fault.detail : <a href={`#${field}`}>{translated(label)}: {fault.detail}</a>}
+              {label === undefined
+                ? faultText(fault.detail)
+                : <a href={`#${field}`}>{translated(label)}: {faultText(fault.detail)}</a>}
             </li>
           )
         })}

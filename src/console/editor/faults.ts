@@ -21,7 +21,7 @@ export interface ShownFault {
 /** The diagnostic of a text such as `line 2, column 5: there is no filter "x"`, a fault or a warning. */
 export const diagnosticOf = (doc: Text, { detail: text, isWarning = false }: ShownFault): Diagnostic | undefined => {
   const severity = isWarning ? "warning" : "error"
-  const [, line, column, message = ""] = /^line (\d+), column (\d+): (.*)$/s.exec(text) ?? []
+  const [, line, column, message = ""] = /^\p{L}+ (\d+), \p{L}+ (\d+): (.*)$/su.exec(text) ?? []
   if (line === undefined) return { from: 0, to: doc.line(1).to, severity, message: text }
   if (Number(line) > doc.lines) return undefined
   const { from, text: shown } = doc.line(Number(line))

@@ -4,6 +4,7 @@ import type { Fault } from "../../../domain/Errors.ts"
 import { t, translated } from "../../../languages/Language.ts"
 import { layouts } from "../../../templates/Layouts.ts"
 import { Choices } from "../../components/Field.tsx"
+import { faultText } from "../../RetoldTexts.ts"
 import { EmptyPicture, LayoutPicture } from "./LayoutPicture.tsx"
 
 /** The faults at the control `id`. */
@@ -30,7 +31,7 @@ export const Wrong = ({ excerptOf, faults, id }: {
   const excerpt = first === undefined || excerptOf === undefined ? undefined : excerptAt(excerptOf, first.detail)
   return (
     <div class="wrong" id={`${id}-error`} data-error-of={id}>
-      {own(faults, id).map(({ detail }) => <p class="error">{detail}</p>)}
+      {own(faults, id).map(({ detail }) => <p class="error">{faultText(detail)}</p>)}
       {excerpt !== undefined && <pre class="excerpt" aria-hidden="true">{excerpt}</pre>}
     </div>
   )

@@ -6,6 +6,7 @@ import { english, t, translated } from "../../../languages/Language.ts"
 import { type ChannelCheck, charactersOf } from "../../../rendering/ChannelChecks.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { counted, firstOf } from "../../Format.ts"
+import { faultText } from "../../RetoldTexts.ts"
 import { plainFont } from "../../RawRoutes.tsx"
 import type { PreviewLook } from "./Draft.ts"
 
@@ -152,8 +153,9 @@ export const ContentWarnings = ({ labels, warnings }: {
       <h2>{t`Warnings`}</h2>
       <ul class="finding-list">
         {warnings.map(({ detail, pointer }) => (
-          <li data-caution={pointer.slice(1)} data-detail={detail}>
-            <Badge kind="warn">{t`check`}</Badge> <b>{labels[pointer.slice(1)] ?? t`This variant`}</b> {detail}
+          <li data-caution={pointer.slice(1)} data-detail={faultText(detail)}>
+            <Badge kind="warn">{t`check`}</Badge> <b>{labels[pointer.slice(1)] ?? t`This variant`}</b>{" "}
+            {faultText(detail)}
           </li>
         ))}
       </ul>

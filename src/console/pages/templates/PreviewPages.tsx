@@ -24,6 +24,7 @@ import { framed, message, type PageRequest } from "../../RawRoutes.tsx"
 import { opened } from "./EditorPage.tsx"
 import { ChannelLengths, CompiledSizes, ContentWarnings, MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { inTime, inWords, NotPreviewed, NotPreviewedNote, PagePatience } from "./PreviewInTime.tsx"
+import { faultText } from "../../RetoldTexts.ts"
 import { inputsOf, namesOf, SampleInputs, sampleOf } from "./SampleInputs.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
@@ -217,8 +218,8 @@ const preview = Effect.fnUntraced(
           <div class="note bad">
             <ul>
               {all.map((fault) => (
-                <li data-fault={fault.pointer.slice(1)} data-detail={fault.detail}>
-                  {labels[fault.pointer.slice(1)] ?? t`This variant`}: {fault.detail}
+                <li data-fault={fault.pointer.slice(1)} data-detail={faultText(fault.detail)}>
+                  {labels[fault.pointer.slice(1)] ?? t`This variant`}: {faultText(fault.detail)}
                 </li>
               ))}
             </ul>

@@ -106,7 +106,7 @@ const Winner = ({ org, template: { days, id, name, testedDays, winner } }: {
     ? winner.name
     : testedDays < stoppingRule.days
     ? t`day ${Math.floor(testedDays) + 1} of at least ${stoppingRule.days}`
-    : t`no winner yet`
+    : t`not yet`
   return (
     <a href={`${templatePath(org, id)}/results`} aria-label={t`${text}: results of ${name}`}>
       <bdi>{text}</bdi>
