@@ -30,6 +30,8 @@ import { KeptForm } from "./components/KeptForm.tsx"
 import { Note } from "./components/Note.tsx"
 import { Shared } from "./components/Shared.tsx"
 import { flashOf } from "./Flash.ts"
+import { openedField } from "./OpenedForm.ts"
+import { pageHeaders, sharedHeaders } from "./PageHeaders.ts"
 import { sentForm } from "./SentForms.ts"
 
 // How a page of the console comes about: session, permission, content and frame.
@@ -80,31 +82,6 @@ export interface Goto {
 /** Sent fields of a form. */
 export type Fields = Readonly<Record<string, string>>
 
-const csp = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; " +
-  "frame-ancestors 'none'; base-uri 'none'; frame-src 'self'"
-
-/** Headers of every page. */
-const headers = {
-  "content-security-policy": csp,
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "same-origin",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
-  "cache-control": "no-store",
-}
-
-/** Headers of a page that a link opens: no search engine lists it, and no site that it leads to learns the link. */
-const sharedHeaders = { "x-robots-tag": "noindex, nofollow", "referrer-policy": "no-referrer" }
-
-/** Headers of a page with what its scripts need. */
-const headersOf = ({ live = false, styleNonce }: Pick<View, "live" | "styleNonce">) => ({
-  ...headers,
-  "content-security-policy":
-    csp.replace("style-src 'self'", `style-src 'self'${styleNonce === undefined ? "" : ` 'nonce-${styleNonce}'`}`) +
-    (live ? "; connect-src 'self'" : ""),
-})
-
 const themeOf = (request: Request): Theme => {
   const theme = request.cookies["parlance_theme"]
   return theme === "dark" || theme === "light" ? theme : "auto"
@@ -126,7 +103,7 @@ export const alone = (request: Request, { body, status = 200, title, ...needs }:
         <Alone>{body}</Alone>
       </Document>,
     ),
-    { status, contentType: "text/html; charset=utf-8", headers: headersOf(needs) },
+    { status, contentType: "text/html; charset=utf-8", headers: pageHeaders(needs) },
   )
 
 /** Answers with a page that keeps the fields of a form until the account that wrote them has signed in. */
@@ -160,7 +137,7 @@ export const shared = (
         <Shared name={name} date={date}>{body}</Shared>
       </Document>,
     ),
-    { contentType: "text/html; charset=utf-8", headers: { ...headers, ...sharedHeaders } },
+    { contentType: "text/html; charset=utf-8", headers: sharedHeaders },
   )
 
 /** Answers with a redirect that a browser follows with GET. */
@@ -294,7 +271,7 @@ const framed = Effect.fnUntraced(function* (
         </Frame>
       </Document>,
     ),
-    { status, contentType: "text/html; charset=utf-8", headers: headersOf({ ...needs, live }) },
+    { status, contentType: "text/html; charset=utf-8", headers: pageHeaders({ ...needs, live }) },
   )
   const isKept = org === undefined || isSandbox(org.slug) || request.cookies[lastOrganizationCookie] === org.slug
   const last = isKept ? [] : [`${lastOrganizationCookie}=${org.slug}; ${cookie.attributes}; Max-Age=31536000`]
@@ -419,7 +396,8 @@ const handleSignedIn = <E, R, E2 = never, R2 = never>(
 
     const trail = emptyTrail(nameOf(actor))
     const { _csrf: _, [accountField]: __, [secretsField]: ___, ...sent } = fields
-    const auditNote: { body: unknown } = { body: sent }
+    const { [openedField]: ____, ...body } = sent
+    const auditNote: { body: unknown } = { body }
     const outcome: Effect.Effect<View | Goto, E | E2, R | R2> = resume === undefined
       ? run(visit, sent)
       : Effect.map(resume(visit, sent, []), resumed)

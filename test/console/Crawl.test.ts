@@ -70,6 +70,9 @@ const hostile: Readonly<Record<string, string>> = {
   elsewhere: encodeURIComponent("__proto__"),
 }
 
+/** Fields that the service reads before the action of a form, which never sees them. */
+const ofSession: ReadonlyArray<string> = ["_csrf", "_account", "_secrets"]
+
 /** How many of the hostile values each field gets alone, in turns; the trial tries all of them. */
 const valuesPerField = Number(process.env.CRAWL_VALUES ?? 3)
 
@@ -360,7 +363,7 @@ describe("The whole console, found by its links", () => {
       failures.push(...await send(by, form, ({ sent }) => sent ? "" : undefined, fails, "empty fields"))
       const values = Object.entries(hostile)
       for (const [at, [name, value]] of values.entries()) {
-        const names = [...new Set(form.controls.map(({ name }) => name))].filter((field) => field !== "_csrf")
+        const names = [...new Set(form.controls.map(({ name }) => name))].filter((field) => !ofSession.includes(field))
         // The fields of further actions are read by the code of the form's own action: one value each is enough.
         const tries = form.isFurther ? 1 : valuesPerField
         const fields = names.filter((_, index) => (index + values.length - at) % values.length < tries)

@@ -303,6 +303,31 @@ describeShop("The list of templates in the console", (shop) => {
     }
   })
 
+  it("leads to settings that two windows change without undoing each other", async () => {
+    const editor = await shop.signIn("editor@example.com")
+    const admin = await shop.signIn("admin@example.com")
+    await shop.manage("POST", "/organizations/shop/templates", { id: "two", name: "Two", tags: ["old"] })
+    const openedIn = (text: string) => /name="_opened" value="([^"]+)"/.exec(text)![1]!.replaceAll("&quot;", '"')
+    const path = `${base}/two/settings`
+    const opened = openedIn((await editor.get(path)).text)
+    const shown = JSON.parse(opened)
+    await editor.post(path, { ...shown, _opened: opened, tags: "new" })
+    const refused = await editor.post(path, { ...shown, _opened: opened, name: "Renamed", sticky_hours: "x" })
+    assert.strictEqual(refused.status, 400)
+    assert.strictEqual(openedIn(refused.text), opened)
+    await editor.post(path, { ...shown, _opened: opened, name: "Renamed" })
+    const { name, tags } = await shop.manage("GET", "/organizations/shop/templates/two")
+    assert.deepStrictEqual([name, tags], ["Renamed", ["new"]])
+
+    const settings = "/console/o/shop/settings"
+    const before = openedIn((await admin.get(settings)).text)
+    await shop.manage("PATCH", "/organizations/shop", { holdout: { share: 0.1, content: "even" } })
+    await admin.post(settings, { ...JSON.parse(before), _opened: before, name: "Shop of two" })
+    const after = await shop.manage("GET", "/organizations/shop")
+    assert.deepStrictEqual([after.name, after.holdout.share], ["Shop of two", 0.1])
+    await shop.manage("PATCH", "/organizations/shop", { name: "Shop", holdout: { share: 0, content: "even" } })
+  })
+
   it("leads from a form of an ended session to its page after signing in, and says that it was not saved", async () => {
     const page = `${shop.service.url}/console/o/shop/suppressions?reason=manual`
     const post = (referer: string) =>

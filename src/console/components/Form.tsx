@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { useContext } from "preact/hooks"
+import { openedField, openedText } from "../OpenedForm.ts"
 import { accountField } from "./Kept.ts"
 import { PlaceContext } from "./PagePlace.ts"
 
@@ -18,8 +19,10 @@ export const SessionFields = ({ isFilled = true }: { readonly isFilled?: boolean
 }
 
 /** A form that posts, with the token that shows it came from a page of ours. */
-export const Form = ({ action, children, inline = false, isFilled = true, submit }: {
+export const Form = ({ action, children, inline = false, isFilled = true, opened, submit }: {
   readonly action: string
+  /** The fields that a form of settings shows (see `changedMembers`). */
+  readonly opened?: Readonly<Record<string, string>>
   /** Whether somebody fills in the form, so that its fields are kept if the session has ended. */
   readonly isFilled?: boolean
   /** The label of the button at the end of the form. Default: the children have the buttons. */
@@ -29,6 +32,7 @@ export const Form = ({ action, children, inline = false, isFilled = true, submit
 }) => (
   <form method="post" action={action} class={inline ? "inline-form" : "fields"} noValidate={!inline}>
     <SessionFields isFilled={isFilled} />
+    {opened !== undefined && <input type="hidden" name={openedField} value={openedText(opened)} />}
     {children}
     {submit !== undefined && (
       <div>

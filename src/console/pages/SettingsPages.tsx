@@ -9,6 +9,7 @@ import { Organizations } from "../../organizations/Organizations.ts"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { text } from "../FormReaders.ts"
+import { changedMembers } from "../OpenedForm.ts"
 import { percentText } from "../FieldShare.ts"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -99,7 +100,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
     mayChange && <CardLinks />,
     mayChange
       ? (
-        <Form submit={t`Save settings`} action={`/console/o/${org.slug}/settings`}>
+        <Form submit={t`Save settings`} action={`/console/o/${org.slug}/settings`} opened={fields}>
           <div class="card-columns">
             {cards.map((card) => <CardFields card={card} faults={faults} values={fields} />)}
           </div>
@@ -117,7 +118,7 @@ export const layer = pages(({ action, page }) => [
     "/console/o/:org/settings",
     "updateOrganization",
     Effect.fnUntraced(function* ({ org }, fields) {
-      yield* (yield* Organizations).update(org.slug, yield* decoded(patchOf(fields)))
+      yield* (yield* Organizations).update(org.slug, yield* decoded(changedMembers(fields, patchOf)))
       return { to: `/console/o/${org.slug}/settings`, done: "settings-saved" }
     }),
     settings,

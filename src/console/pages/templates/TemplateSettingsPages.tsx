@@ -27,6 +27,7 @@ import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsOf, settingsPointers } from "./SettingsFields.tsx"
 import { copyName, counted } from "../../Format.ts"
+import { changedMembers } from "../../OpenedForm.ts"
 
 /** Copies of one template that find an id by themselves. */
 const maxCopies = 50
@@ -41,6 +42,7 @@ const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit))
 
 const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
   const { proposal, template } = yield* (yield* Proposals).working(visit.org.slug, idOf(visit))
+  const shown = fields ?? settingsOf(template)
   return view(
     {
       title: t`${template.name} · Settings`,
@@ -60,9 +62,9 @@ const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, fau
       </Note>
     ),
     <Card>
-      <Form submit={t`Save settings`} action={`${home(visit)}/settings`}>
+      <Form submit={t`Save settings`} action={`${home(visit)}/settings`} opened={shown}>
         <SettingsFields
-          fields={fields ?? settingsOf(template)}
+          fields={shown}
           faults={faults}
           members={yield* (yield* Memberships).list(visit.org.slug)}
           variants={template.variants}
@@ -98,7 +100,7 @@ const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, fau
 })
 
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const patch = yield* decoded(decodePatch(settingsInput(fields))).pipe(
+  const patch = yield* decoded(changedMembers(fields, (form) => decodePatch(settingsInput(form)))).pipe(
     Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
   )
   const before = yield* get(visit)
