@@ -4,6 +4,8 @@ import { h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { describe, it } from "vitest"
 import { inputForm } from "../../src/console/components/InputForm.tsx"
+import { schemaFields } from "../../src/console/components/SchemaFields.ts"
+import { CurrentLanguage, languages } from "../../src/languages/Language.ts"
 import { checked, ifFilled, ifSent, list, number, orNull, readForm, text } from "../../src/console/FormReaders.ts"
 
 const form = inputForm(
@@ -25,6 +27,16 @@ const shown = (values: Readonly<Record<string, string>> | undefined, pointer = "
   renderToString(h(form.Fields, { values, faults: [{ pointer, detail: "is wrong" }] }))
 
 describe("A form for an input", () => {
+  it("shows the identifiers of a setting as they are", () => {
+    const fields = schemaFields({ tls: Schema.Literals(["none", "tls"]) }, { tls: { label: "Encryption" } }, "settings")
+    const select = inputForm(Schema.Struct({}), fields)
+    const german = languages.find(({ tag }) => tag === "de")!
+    const page = Effect.sync(() => renderToString(h(select.Fields, { values: undefined, faults: [] })))
+    const html = Effect.runSync(Effect.provideService(page, CurrentLanguage, german))
+    assert.include(html, 'translate="no">none</option>')
+    assert.include(html, ">Verschlüsselung</label>")
+  })
+
   it("reads each field as the member of its name", () => {
     const read = form.decode({ name: " Ann ", role: "admin", hours: "1.5", scopes: "a\nb" })
     assert.deepStrictEqual(Effect.runSync(read), { name: "Ann", role: "admin", hours: 1.5, scopes: ["a", "b"] })

@@ -10,8 +10,9 @@ const plain = (text: string): string =>
 /** Texts of the catalogue that differ in German. */
 const translations = new Set(Object.entries(german).flatMap(([key, text]) => text === key ? [] : [plain(key)]))
 
-/** What the service did not write: code, and what people and systems have named and written. */
-const notOurs = /<(script|style|code|pre|kbd|bdi|textarea)\b[^>]*>.*?<\/\1>|<(\w+)[^>]* dir="auto"[^>]*>.*?<\/\2>/gs
+/** What the service did not write: code, identifiers, and what people and systems have named and written. */
+const notOurs =
+  /<(script|style|code|pre|kbd|bdi|textarea)\b[^>]*>.*?<\/\1>|<(\w+)[^>]* (?:dir="auto"|translate="no")[^>]*>.*?<\/\2>/gs
 
 const textsOf = (page: string): ReadonlySet<string> => {
   const ours = page.replace(/<wbr\/?>/g, "").replace(notOurs, " ")

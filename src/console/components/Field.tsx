@@ -76,15 +76,22 @@ export const Field = ({ autocomplete, list, placeholder, required = true, type =
 }
 
 /** A list to choose one value from. */
-export const SelectField = ({ options, value, ...common }: Common & {
+export const SelectField = ({ isVerbatim = false, options, value, ...common }: Common & {
   readonly value?: string
+  /** Whether labels that equal their values are identifiers, which nobody translates. Default: false. */
+  readonly isVerbatim?: boolean
   readonly options: ReadonlyArray<readonly [value: string, label: string]>
 }) => {
   const { aria, own } = describe(common)
+  const verbatim: object = { translate: "no" }
   return (
     <Around {...common} own={own}>
       <select id={common.name} name={common.name} {...aria}>
-        {options.map(([one, label]) => <option value={one} selected={one === value}>{label}</option>)}
+        {options.map(([one, label]) => (
+          <option value={one} selected={one === value} {...(isVerbatim && one === label ? verbatim : {})}>
+            {label}
+          </option>
+        ))}
       </select>
     </Around>
   )

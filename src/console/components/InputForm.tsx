@@ -79,7 +79,14 @@ const InputFieldView = ({ faults, field, name, value }: {
     hint === undefined ? [one, isVerbatim ? label : translated(label)] : [one, translated(label), translated(hint)]
   )
   if (as === "select") {
-    return <SelectField {...common} value={value} options={words.map(([one, label]) => [one, label] as const)} />
+    return (
+      <SelectField
+        {...common}
+        value={value}
+        isVerbatim={isVerbatim}
+        options={words.map(([one, label]) => [one, label] as const)}
+      />
+    )
   }
   if (as === "lines" || as === "code") {
     return <TextAreaField {...common} value={value} required={required} rows={rows} code={as === "code"} />
