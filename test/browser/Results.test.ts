@@ -223,7 +223,18 @@ describeInBrowser("Results in a browser", start, (tried) => {
       await printed(page, name)
     }
     await page.emulateMedia({ media: "print" })
-    for (const gone of [".side", ".top-bar", ".tabs", ".choosing", "#rate .interactive", "form.list-form"]) {
+    for (
+      const gone of [
+        ".side",
+        ".top-bar",
+        ".tabs",
+        ".choosing",
+        "#rate .interactive",
+        "form[method=get]",
+        ".pills",
+        "a.button",
+      ]
+    ) {
       assert.strictEqual(await page.locator(gone).filter({ visible: true }).count(), 0, gone)
     }
     for (const there of ["h1", "#rate .plot", "#share .plot", "#best .plot", "#gain .plot", "#segments", "#hours"]) {
