@@ -14,4 +14,9 @@ describe("The memory settings of the service", () => {
       assert.match(image, new RegExp(`^ *export ${name}=${value}$`, "m"))
     }
   })
+
+  it("compile the modules in a process that ends before the service starts", () => {
+    const { tasks } = JSON.parse(readFileSync("deno.json", "utf8"))
+    assert.match(tasks.start.command, /&& deno cache .*src\/main\.ts && .*deno run .*src\/main\.ts serve$/)
+  })
 })
