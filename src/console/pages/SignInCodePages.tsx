@@ -4,7 +4,7 @@ import { Passkeys } from "../../accounts/Passkeys.ts"
 import { SecondFactors } from "../../accounts/SecondFactors.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
@@ -135,8 +135,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             again(429, t`Too many wrong codes. Try again in ${minutesOf(retryAfterSeconds)}.`),
             HttpServerResponse.setHeader("retry-after", String(retryAfterSeconds)),
           ),
-        SecretUnreadable: () => again(422, unreadable),
-        SecretFileFaulty: () => again(422, unreadable),
+        SecretUnreadable: () => again(422, translated(unreadable)),
+        SecretFileFaulty: () => again(422, translated(unreadable)),
       }),
     )
   })

@@ -318,7 +318,12 @@ const firstRunRoutes = Effect.fnUntraced(function* (services: Services) {
   yield* get("/console/first-run", (request) => {
     const token = queryOf(request).get("token") ?? ""
     return services.links.find("first_run", token).pipe(
-      Effect.as(alone(request, newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, {}, {}))),
+      Effect.as(
+        alone(
+          request,
+          newAccountView(translated(firstRunTitle), translated(firstRunLead), "/console/first-run", token, {}, {}),
+        ),
+      ),
       Effect.catch((error) => Effect.succeed(spent(services, request, error.message, t`First-run link`))),
     )
   })
@@ -326,7 +331,12 @@ const firstRunRoutes = Effect.fnUntraced(function* (services: Services) {
   yield* post("/console/first-run", (request, fields) => {
     const { email, name, password, token } = accountFields(fields)
     const again = (faults: ReadonlyArray<Fault>) =>
-      alone(request, newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, fields, { faults }))
+      alone(
+        request,
+        newAccountView(translated(firstRunTitle), translated(firstRunLead), "/console/first-run", token, fields, {
+          faults,
+        }),
+      )
     return Effect.gen(function* () {
       yield* services.links.find("first_run", token)
       const input = yield* decoded(decodeAccount({ email, name, password, administrator: true }))

@@ -20,7 +20,9 @@ const steps: Readonly<Record<string, SetupSteps>> = {
     tick: english(
       "Message engagement events of your channels and conversion events; custom events and purchases if they are goals",
     ),
-    test: `${realMessage} The connector's test of its credentials sends no events.`,
+    test: english(
+      "Send yourself a message with a tracking id, open it and click a link. The connector's test of its credentials sends no events.",
+    ),
   },
   iterable: {
     place: english("Integrations → System Webhooks"),
