@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
+import { faultText } from "../RetoldTexts.ts"
 import { fieldOf } from "./Note.tsx"
 
 /** Several lines of text with their label, a hint and their faults. `code`: in a monospaced font. */
@@ -34,7 +35,7 @@ export const TextAreaField = ({ code = false, faults = [], hint, label, name, re
         {`\n${value}`}
       </textarea>
       {own.length !== 0 && (
-        <p class="error" id={`${name}-error`}>{label} {own.map(({ detail }) => detail).join("; ")}</p>
+        <p class="error" id={`${name}-error`}>{label}: {own.map(({ detail }) => faultText(detail)).join("; ")}</p>
       )}
     </div>
   )
