@@ -272,7 +272,11 @@ export const TemplateTable = ({ all, back, caption, more, page, unpublished, vis
         { content: <Winner org={org.slug} template={template} />, label: t`Winner` },
         { kind: "nowrap wide", content: <Sparkline days={template.days} /> },
         { content: objectiveText(template.objective), label: t`Goal`, kind: "wide" },
-        { content: <Owner template={template} />, label: t`Owner` },
+        {
+          content: <Owner template={template} />,
+          label: t`Owner`,
+          ...(template.owner === null ? { kind: "wide" as const } : {}),
+        },
         { kind: "nowrap wide", content: <Time at={template.updatedAt} zone={org.time_zone} /> },
         {
           kind: "actions",
