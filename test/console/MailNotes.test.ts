@@ -24,6 +24,8 @@ describeShop("Links by mail, while the mail server refuses connections", (shop) 
     const again = { email: "other@example.com", role: "viewer" }
     assert.match((await root.post("/console/o/shop/settings/members/invite", again)).text, /could not be sent/)
     assert.notMatch((await admin.post("/console/o/shop/settings/members/invite", again)).text, /could not be sent/)
+    const members = (await admin.get("/console/o/shop/settings/members")).text
+    assert.match(members, /name="email" value="other@example.com".*Invite again.*Withdraw/s)
     const forgotten = await shop.service.request("/console/forgot-password", {
       method: "POST",
       body: new URLSearchParams({ email: "viewer@example.com" }),
