@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
+import { execFileSync } from "node:child_process"
 import * as Json from "../../src/json/Json.ts"
 import { NameCost } from "../../src/json/NameCost.ts"
 import { integerText, seededText } from "../support/collisions.ts"
@@ -179,8 +180,26 @@ describe("Json.parse", () => {
       [`"\\\\${long}\\/"`, `\\${long}/`],
       [`"\\ud83d\\ude00${long}\\uD83D\\uDE00"`, `\u{1f600}${long}\u{1f600}`],
       ['"\\b\\f\\n\\r\\t"', "\b\f\n\r\t"],
+      [`"${"\\u0031".repeat(10)}"`, "1".repeat(10)],
+      [`"${"\\u0031".repeat(11)}"`, "1".repeat(11)],
+      [`"${`${long}\\"\\ud800`.repeat(500)}"`, `${long}"\ud800`.repeat(500)],
     ]
     for (const [text, value] of written) assert.strictEqual(Json.parse(text), value)
+  })
+
+  it("keeps a long string with escapes in one piece, without an object for each escape", () => {
+    const grown = execFileSync(Deno.execPath(), [
+      "eval",
+      "--v8-flags=--expose-gc",
+      `import * as Json from ${JSON.stringify(new URL("../../src/json/Json.ts", import.meta.url).href)}
+      const text = JSON.stringify({ body: "<a href=\\"https://shop.example/\\">offer</a>\\n".repeat(1000) })
+      const used = () => { globalThis.gc(); return process.memoryUsage().heapUsed }
+      const before = used()
+      const kept = Array.from({ length: 50 }, () => Json.parse(text))
+      console.log((used() - before) / kept.length / kept[0].body.length)
+      process.exit()`,
+    ], { encoding: "utf8" })
+    assert.isBelow(Number(grown), 1.5)
   })
 
   it("keeps lone surrogates, `__proto__` as an ordinary member, and the last of two members of one name", () => {
