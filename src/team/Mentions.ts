@@ -30,18 +30,27 @@ const canBeMentioned = (members: Iterable<NamedMember>) => [...members].filter((
  */
 const handlesOf = (members: Iterable<NamedMember>): ReadonlyArray<readonly [handle: string, id: string]> => {
   const all = canBeMentioned(members)
+  const handles = handlesById(all)
   return all
     .flatMap(({ email, id, name }): Array<readonly [string, string]> => [
       [email, id],
-      ...(name.trim() !== "" && all.every((other) => other.id === id || !same(other.name, name))
-        ? [[name, id] as const]
-        : []),
+      ...(name.trim() !== "" && handles.get(id) === name ? [[name, id] as const] : []),
     ])
     .sort(([a], [b]) => b.length - a.length)
 }
 
-/** Returns the text that mentions a member: the name, or the e-mail address if several members have this name. */
-export const handleOf = (member: NamedMember, members: Iterable<NamedMember>): string =>
+/**
+ * Returns the text that mentions each member, by the member's id: the name, or the e-mail address if several members
+ * have this name.
+ */
+export const handlesById = (members: ReadonlyArray<NamedMember>): ReadonlyMap<string, string> => {
+  const byName = Map.groupBy(members, ({ name }) => name.toLowerCase())
+  return new Map(
+    members.map(({ email, id, name }) => [id, byName.get(name.toLowerCase())!.length > 1 ? email : name]),
+  )
+}
+
+const handleOf = (member: NamedMember, members: Iterable<NamedMember>): string =>
   canBeMentioned(members).some(({ id, name }) => id !== member.id && same(name, member.name))
     ? member.email
     : member.name

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { NamedMember } from "../../src/accounts/MemberNames.ts"
-import { handleOf, partsOf, readMentions, storeMentions } from "../../src/team/Mentions.ts"
+import { handlesById, partsOf, readMentions, storeMentions } from "../../src/team/Mentions.ts"
 
 const member = (id: string, name: string, isMember = true): NamedMember => ({
   id,
@@ -56,7 +56,8 @@ describe("mentions", () => {
   it("require an e-mail address if several members share a name", () => {
     const two = known(member("a", "Kim"), member("b", "kim"))
     assert.deepStrictEqual(mentionsIn("@Kim", two), [])
-    assert.strictEqual(handleOf(two.get("b")!, two.values()), "b@example.com")
+    assert.strictEqual(handlesById([...two.values(), ann]).get("b"), "b@example.com")
+    assert.strictEqual(handlesById([...two.values(), ann]).get("ann"), "Ann")
     assert.deepStrictEqual(mentionsIn("@b@example.com", two), ["b"])
     assert.strictEqual(readMentions(storeMentions("@b@example.com", two.values()), two), "@b@example.com")
   })

@@ -5,10 +5,10 @@ import { pageOf } from "../../../api/http/Paging.ts"
 import { CommentInput, CommentPatch } from "../../../domain/Comment.ts"
 import { CommentNotFound, type Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
-import type { Template } from "../../../domain/Template.ts"
 import { english, t, translated } from "../../../languages/Language.ts"
 import { type CommentFilter, Comments, type ReadComment } from "../../../team/Comments.ts"
-import { handleOf } from "../../../team/Mentions.ts"
+import { handlesById } from "../../../team/Mentions.ts"
+import type { TemplateOutline } from "../../../templates/TemplateContent.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { assets } from "../../Assets.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -37,7 +37,7 @@ const pageSize = 14
 const labels = { text: english("Comment"), variant_id: english("About") }
 
 const template = ({ org, params }: Visit) =>
-  Templates.use((templates) => templates.get(org.slug, params["template"] ?? ""))
+  Templates.use((templates) => templates.outline(org.slug, params["template"] ?? ""))
 
 const here = (visit: Visit) => `${templatePath(visit.org.slug, visit.params["template"] ?? "")}/comments`
 
@@ -51,12 +51,17 @@ const isFilter = (text: string | null): text is CommentFilter => text !== null &
 
 const commentReaders = { text: lines, variant_id: (sent = "") => sent === "" ? undefined : sent }
 
+interface Mentions {
+  readonly members: ReadonlyArray<NamedMember>
+  readonly handles: ReadonlyMap<string, string>
+}
+
 /** The members to mention, for the script. */
-const MentionList = ({ members }: { readonly members: ReadonlyArray<NamedMember> }) => (
+const MentionList = ({ handles, members }: Mentions) => (
   <>
     <ul class="mention-list" id="mention-list" role="listbox" aria-label={t`Members`} hidden>
       {members.map((member, at) => (
-        <li role="option" id={`mention-${at}`} data-handle={handleOf(member, members)} aria-selected="false" hidden>
+        <li role="option" id={`mention-${at}`} data-handle={handles.get(member.id)} aria-selected="false" hidden>
           <bdi>{member.name}</bdi> <span class="muted small">{member.email}</span>
         </li>
       ))}
@@ -65,13 +70,13 @@ const MentionList = ({ members }: { readonly members: ReadonlyArray<NamedMember>
   </>
 )
 
-const Mentionable = ({ members }: { readonly members: ReadonlyArray<NamedMember> }) => (
+const Mentionable = ({ handles, members }: Mentions) => (
   <details class="small">
     <summary>{t`Members you can mention`}</summary>
     <ul class="plain-list">
       {members.map((member) => (
         <li>
-          <bdi>@{handleOf(member, members)}</bdi>
+          <bdi>@{handles.get(member.id)}</bdi>
         </li>
       ))}
     </ul>
@@ -82,37 +87,40 @@ const CommentFields = ({ faults, members, of, text, variant }: {
   readonly faults: ReadonlyArray<Fault>
   readonly members: ReadonlyArray<NamedMember>
   /** Absent where a comment is edited. */
-  readonly of?: Template
+  readonly of?: TemplateOutline
   readonly text: string
   readonly variant: string
-}) => (
-  <>
-    {of !== undefined && of.variants.length !== 0 && (
-      <SelectField
-        name="variant_id"
-        label={translated(labels.variant_id)}
-        value={variant}
-        faults={faults}
-        options={[
-          ["", t`The template`],
-          ...of.variants.slice(0, 200).map(({ id, name }) => [id as string, t`Variant ${name}`] as const),
-        ]}
-      />
-    )}
-    <div data-mentions>
-      <TextAreaField
-        name="text"
-        label={translated(labels.text)}
-        rows={4}
-        value={text}
-        faults={faults}
-        hint={t`Plain text. @ and the name of a member mentions the member.`}
-      />
-      <MentionList members={members} />
-    </div>
-    <Mentionable members={members} />
-  </>
-)
+}) => {
+  const handles = handlesById(members)
+  return (
+    <>
+      {of !== undefined && of.variants.length !== 0 && (
+        <SelectField
+          name="variant_id"
+          label={translated(labels.variant_id)}
+          value={variant}
+          faults={faults}
+          options={[
+            ["", t`The template`],
+            ...of.variants.slice(0, 200).map(({ id, name }) => [id as string, t`Variant ${name}`] as const),
+          ]}
+        />
+      )}
+      <div data-mentions>
+        <TextAreaField
+          name="text"
+          label={translated(labels.text)}
+          rows={4}
+          value={text}
+          faults={faults}
+          hint={t`Plain text. @ and the name of a member mentions the member.`}
+        />
+        <MentionList members={members} handles={handles} />
+      </div>
+      <Mentionable members={members} handles={handles} />
+    </>
+  )
+}
 
 const Text = ({ parts }: { readonly parts: ReadComment["parts"] }) => (
   <p class="prose" dir="auto">
@@ -122,7 +130,7 @@ const Text = ({ parts }: { readonly parts: ReadComment["parts"] }) => (
 
 const CommentItem = ({ comment, of, visit }: {
   readonly comment: ReadComment
-  readonly of: Template
+  readonly of: TemplateOutline
   readonly visit: Visit
 }) => {
   const { can, org, role, session } = visit
