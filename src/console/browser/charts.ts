@@ -1,7 +1,7 @@
 // Draws charts over time so that they can be read with pointer and keyboard, and enlarged. Without this script the pictures
 // and tables of the page remain.
 import uPlot from "uplot"
-import type { ChartData } from "../charts/ChartData.ts"
+import { type ChartData, readChart } from "../charts/ChartData.ts"
 import { all, need } from "./dom.ts"
 import { locale, t } from "./language.ts"
 
@@ -213,7 +213,7 @@ const draw = (figure: HTMLElement) => {
   const render = () => {
     text = source()
     if (text === undefined) return
-    const data: ChartData = JSON.parse(text)
+    const data = readChart(JSON.parse(text))
     const last = data.times.length - 1
     const index = drawing?.plot.cursor.idx
     drawing?.plot.destroy()

@@ -13,7 +13,7 @@ interface Line {
   readonly bands?: ReadonlyArray<readonly [low: number, high: number] | null>
 }
 
-/** Everything that the script draws. Numbers have four significant digits. */
+/** Everything that the script draws. */
 export interface ChartData {
   /** Seconds, ascending. */
   readonly times: ReadonlyArray<number>
@@ -37,9 +37,28 @@ export interface ChartData {
   }>
 }
 
-const short = (value: number | null): number | null => value === null ? null : Number(value.toPrecision(4))
+type Values = ReadonlyArray<number | null>
 
-/** The data of a chart as JSON. */
+/** Number of units in 1. A unit is a tenth of the last decimal that the script shows. */
+const perUnit = ({ decimals, unit }: ChartFormat): number => 10 ** (decimals + (unit === "percent" ? 3 : 1))
+
+/** Writes each number as its distance from the number before it, in whole units. Distances are short and often equal. */
+const toSteps = (values: Values, scale: number): Values => {
+  let last = 0
+  return values.map((value) => {
+    if (value === null) return null
+    const step = Math.round(value * scale) - last
+    last += step
+    return step
+  })
+}
+
+const fromSteps = (steps: Values, scale: number): Values => {
+  let last = 0
+  return steps.map((step) => step === null ? null : (last += step) / scale)
+}
+
+/** The data of a chart as JSON, with steps in place of times and values. `readChart` reads its value. */
 export const chartData = ({ format, formatTime, incompleteFrom, lines, marked = [], range, stacked = false, times }: {
   readonly times: ReadonlyArray<number>
   readonly formatTime: (time: number) => string
@@ -51,10 +70,11 @@ export const chartData = ({ format, formatTime, incompleteFrom, lines, marked = 
   readonly lines: ReadonlyArray<Line>
   /** Changes with their time (Unix milliseconds). */
   readonly marked?: ReadonlyArray<{ readonly at: number; readonly text: string }> | undefined
-}): string =>
-  JSON.stringify(
+}): string => {
+  const scale = perUnit(format)
+  return JSON.stringify(
     {
-      times: times.map((time) => Math.round(time / 1000)),
+      times: toSteps(times, 1 / 1000),
       labels: times.map(formatTime),
       format,
       range,
@@ -66,11 +86,29 @@ export const chartData = ({ format, formatTime, incompleteFrom, lines, marked = 
       lines: lines.map(({ bands, name, series, values }) => ({
         series,
         name,
-        values: values.map(short),
+        values: toSteps(values, scale),
         ...(bands === undefined ? {} : {
-          low: bands.map((band) => short(band?.[0] ?? null)),
-          high: bands.map((band) => short(band?.[1] ?? null)),
+          low: toSteps(bands.map((band) => band?.[0] ?? null), scale),
+          high: toSteps(bands.map((band) => band?.[1] ?? null), scale),
         }),
       })),
-    } satisfies ChartData,
+    },
   )
+}
+
+/** Reads the value of the JSON of `chartData`. Values are exact to one decimal more than `format` shows. */
+export const readChart = (data: ChartData): ChartData => {
+  const scale = perUnit(data.format)
+  return {
+    ...data,
+    times: fromSteps(data.times, 1) as ReadonlyArray<number>,
+    lines: data.lines.map(({ high, low, values, ...line }) => ({
+      ...line,
+      values: fromSteps(values, scale),
+      ...(low === undefined || high === undefined ? {} : {
+        low: fromSteps(low, scale),
+        high: fromSteps(high, scale),
+      }),
+    })),
+  }
+}

@@ -33,7 +33,21 @@ const height = 220
 const labelRoom = 17 / height
 const size = 1000
 
-const round = (value: number): number => Math.round(value * 10) / 10
+/** A point of a path, on a square of `size` units. */
+type Point = readonly [x: number, y: number]
+
+/** The path through points, in whole units and relative to the point before: a third of the size of absolute points. */
+const pathOf = (points: ReadonlyArray<Point>): string => {
+  let [x, y] = [0, 0]
+  const [first, ...others] = points.map((point) => {
+    const [toX, toY] = [Math.round(point[0]), Math.round(point[1])]
+    const step = `${toX - x} ${toY - y}`
+    ;[x, y] = [toX, toY]
+    return step
+  })
+  return `M${first}l${others.join(" ")}`
+}
+
 const inPercent = (share: number): string => `${Math.round(share * 10_000) / 100}%`
 
 /** Moves labels apart that would overlap, as little as possible, keeping their order; shares of the height from above. */
@@ -197,7 +211,7 @@ export const LineChart = ({ certain = false, format, lines, range, zero = false,
     return high > low ? 0.03 + 0.94 * (1 - (inside - low) / (high - low)) : 0.5
   }
   const at = placeOf(times)
-  const point = (index: number, value: number) => `${round(at(times[index]!) * size)} ${round(y(value) * size)}`
+  const point = (index: number, value: number): Point => [at(times[index]!) * size, y(value) * size]
   const labels = lines.flatMap(({ name, series, values }) => {
     const last = values.findLast((value) => value !== null)
     return last === undefined || last === null ? [] : [{ series, name, at: y(last) }]
@@ -212,13 +226,16 @@ export const LineChart = ({ certain = false, format, lines, range, zero = false,
       legend={lines}
       data={format === undefined ? undefined : chartData({ ...common, format, lines, range: [low, high] })}
     >
-      {zero && <path class="zero" d={`M0 ${round(y(0) * size)}H${size}`} />}
+      {zero && <path class="zero" d={`M0 ${Math.round(y(0) * size)}H${size}`} />}
       {lines.map(({ bands = [], series }) =>
         pieces(bands).filter((piece) => piece.length > 1).map((piece) => (
           <path
             class={`band s${series}`}
-            d={`M${piece.map(([i, [, high]]) => point(i, high)).join("L")}L${
-              piece.toReversed().map(([i, [low]]) => point(i, low)).join("L")
+            d={`${
+              pathOf([
+                ...piece.map(([i, [, high]]) => point(i, high)),
+                ...piece.toReversed().map(([i, [low]]) => point(i, low)),
+              ])
             }Z`}
           />
         ))
@@ -227,7 +244,7 @@ export const LineChart = ({ certain = false, format, lines, range, zero = false,
         pieces(values).filter((piece) => piece.length > 1).map((piece) => (
           <path
             class={`line s${series}`}
-            d={`M${piece.map(([i, value]) => point(i, value)).join("L")}`}
+            d={pathOf(piece.map(([i, value]) => point(i, value)))}
           />
         ))
       )}
@@ -252,13 +269,12 @@ export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatVal
   }
   const floor = times.map(() => 0)
   const y = (share: number) => 1 - share
-  const point = ([i, x]: readonly [number, number], heights: ReadonlyArray<number>) =>
-    `${x} ${round(y(heights[i]!) * size)}`
+  const point = ([i, x]: readonly [number, number], heights: ReadonlyArray<number>): Point => [x, y(heights[i]!) * size]
   const [only] = kept
   // A bar over the whole width for shares of a single time.
   const edges: ReadonlyArray<readonly [index: number, x: number]> = kept.length === 1
     ? [[only!, 0], [only!, size]]
-    : kept.map((i) => [i, round(at(times[i]!) * size)])
+    : kept.map((i) => [i, at(times[i]!) * size])
   const last = kept.at(-1) ?? 0
   const labels = lines.flatMap(({ name, series, values }, v) => {
     const share = values[last] ?? 0
@@ -288,15 +304,18 @@ export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatVal
         {kept.length > 0 && lines.map(({ series }, v) => (
           <path
             class={`area s${series}`}
-            d={`M${edges.map((edge) => point(edge, tops[v]!)).join("L")}L${
-              edges.toReversed().map((edge) => point(edge, v === 0 ? floor : tops[v - 1]!)).join("L")
+            d={`${
+              pathOf([
+                ...edges.map((edge) => point(edge, tops[v]!)),
+                ...edges.toReversed().map((edge) => point(edge, v === 0 ? floor : tops[v - 1]!)),
+              ])
             }Z`}
           />
         ))}
         {kept.length > 0 && lines.map(({ series }, v) => (
           <path
             class={`line s${series}`}
-            d={`M${edges.map((edge) => point(edge, tops[v]!)).join("L")}`}
+            d={pathOf(edges.map((edge) => point(edge, tops[v]!)))}
           />
         ))}
       </svg>

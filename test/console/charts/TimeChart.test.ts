@@ -44,7 +44,7 @@ describe("charts", () => {
       { series: 1, name: "B", values: [0.75, 0.5, null, 0.5, 0.5, 0.5] },
     ]
     const html = renderToString(h(ShareChart, { ...common, lines }))
-    assert.include(html, "M0 0L200 0L600 0", "both together are the whole, also beside what nothing is known of")
+    assert.include(html, "M0 0l200 0 400 0", "both together are the whole, also beside what nothing is known of")
     assert.notMatch(html, /NaN|Infinity/)
   })
 
@@ -53,11 +53,11 @@ describe("charts", () => {
     const format = { unit: "percent", decimals: 1 } as const
     const html = renderToString(h(ShareChart, { ...common, format, times: [5], lines }))
     assert.notMatch(html, /NaN|Infinity|<circle|data-chart/)
-    assert.include(html, '<path class="area s0" d="M0 240L1000 240L1000 1000L0 1000Z"')
-    assert.include(html, '<path class="area s1" d="M0 0L1000 0L1000 240L0 240Z"')
+    assert.include(html, '<path class="area s0" d="M0 240l1000 0 0 760 -1000 0Z"')
+    assert.include(html, '<path class="area s1" d="M0 0l1000 0 0 240 -1000 0Z"')
     const later = lines.map((line) => ({ ...line, values: [null, ...line.values] }))
     const withGap = renderToString(h(ShareChart, { ...common, format, times: [5, 6], lines: later }))
-    assert.include(withGap, '<path class="area s1" d="M0 0L1000 0L1000 240L0 240Z"')
+    assert.include(withGap, '<path class="area s1" d="M0 0l1000 0 0 240 -1000 0Z"')
     const none = later.map((line) => ({ ...line, values: [null, null] }))
     assert.notMatch(renderToString(h(ShareChart, { ...common, format, times: [5, 6], lines: none })), /NaN|<path|data-/)
     const point = { ...lines[0]!, values: [0.5] }
