@@ -75,7 +75,7 @@ export class ResultShares extends Context.Service<ResultShares, {
         { expires_in_days: days = defaultShareDays }: ResultShareInput,
         by: Actor,
       ) {
-        const { id: templateId } = yield* templates.get(org, template)
+        const { id: templateId } = yield* templates.outline(org, template)
         const now = yield* DateTime.nowAsDate
         const token = Tokens.make()
         const expiresAt = new Date(now.getTime() + days * dayMillis)
@@ -101,7 +101,7 @@ export class ResultShares extends Context.Service<ResultShares, {
       })
 
       const list = Effect.fn("ResultShares.list")(function* (org: OrgSlug, template: string) {
-        const { id } = yield* templates.get(org, template)
+        const { id } = yield* templates.outline(org, template)
         const now = yield* DateTime.nowAsDate
         const rows = yield* Effect.orDie(sql<Row>`
           SELECT s.* FROM result_shares s

@@ -64,14 +64,14 @@ export class SegmentExplorer extends Context.Service<SegmentExplorer, {
       const templates = yield* Templates
 
       const attributes = Effect.fn("SegmentExplorer.attributes")(function* (org: OrgSlug, id: string) {
-        const template = yield* templates.get(org, id)
+        const template = yield* templates.outline(org, id)
         const { scheme } = yield* learning.model(org, template.id, undefined)
         return [...scheme.keys.map(({ name }) => name), ...(scheme.builtIns ?? builtIns.map(({ name }) => name))]
       })
 
       const explore = Effect.fn("SegmentExplorer.explore")(
         function* (org: OrgSlug, id: string, question: SegmentQuestion) {
-          const template = yield* templates.get(org, id)
+          const template = yield* templates.outline(org, id)
           const { scheme, variants } = yield* learning.model(org, template.id, undefined)
           const now = yield* Clock.currentTimeMillis
           const from = firstBucketFrom(now - (mostDays + settledDays) * dayMillis, now)

@@ -82,7 +82,7 @@ export class SendTimes extends Context.Service<SendTimes, {
 
       const of = Effect.fn("SendTimes.of")(
         function* (slug: OrgSlug, id: string, patience: Duration.Input = "2 seconds") {
-          const template = yield* templates.get(slug, id)
+          const template = yield* templates.outline(slug, id)
           const org = yield* Effect.orDie(organizations.get(slug))
           const known = yield* Effect.map(
             Effect.timeoutOption(groups.of(slug, org.time_zone), patience),

@@ -101,7 +101,7 @@ const makeTelling = (sql: SqlClient.SqlClient) => {
    */
   const followersOf = Effect.fnUntraced(function* (
     org: OrgSlug,
-    { id: template, owner }: Template,
+    { id: template, owner }: Pick<Template, "id" | "owner">,
     members: Members,
   ) {
     const rows = yield* sql<{ author: Author }>`
@@ -201,7 +201,7 @@ export class Comments extends Context.Service<Comments, {
 
       const list = Effect.fn("Comments.list")(
         function* (org: OrgSlug, template: string, page: CommentPage) {
-          const { id } = yield* templates.get(org, template)
+          const { id } = yield* templates.outline(org, template)
           const rows = yield* Effect.orDie(sql<Row>`
             SELECT ${columns} FROM template_comments c
             WHERE ${matching(sql, org, id, page)} ORDER BY c.id DESC LIMIT ${page.limit}`)
@@ -223,7 +223,7 @@ export class Comments extends Context.Service<Comments, {
 
       const add = Effect.fn("Comments.add")(
         function* (org: OrgSlug, template: string, { text, variant_id: variant = null }: CommentInput, by: Actor) {
-          const of = yield* templates.get(org, template)
+          const of = yield* templates.outline(org, template)
           if (variant !== null && !of.variants.some(({ id }) => id === variant)) {
             return yield* new VariantNotFound({ id: variant })
           }

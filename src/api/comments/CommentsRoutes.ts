@@ -30,7 +30,7 @@ export const layer = managed(
       createComment: {
         inSteps: Effect.fnUntraced(function* ({ actor, body, org: found, params }) {
           const org = yield* found
-          const { id } = yield* templates.get(org, params.template)
+          const { id } = yield* templates.outline(org, params.template)
           return wire(yield* comments.add(org, id, yield* body, actor))
         }),
       },

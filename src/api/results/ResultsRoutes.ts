@@ -62,7 +62,7 @@ const compareSegments = Effect.fnUntraced(function* (
   input: SegmentQuestion,
 ) {
   const { explorer, templates } = services
-  const template = yield* templates.get(org, templateId)
+  const template = yield* templates.outline(org, templateId)
   const learned = yield* explorer.attributes(org, template.id)
   const { attribute, second_attribute: second } = input
   const { against, variant } = yield* pairOf(services, org, template.id, input)
@@ -133,7 +133,7 @@ export const layer = managed(
       createResultShare: {
         inSteps: Effect.fnUntraced(function* ({ actor, body, org: organization, params }) {
           const org = yield* organization
-          yield* templates.get(org, params.template)
+          yield* templates.outline(org, params.template)
           const { token, ...share } = yield* shares.create(org, params.template, yield* body, actor)
           return { ...share, path: sharePath(token) }
         }),

@@ -38,7 +38,7 @@ export const layer = managed(
         inSteps: ({ body, org: organization, params, query }) =>
           Effect.gen(function* () {
             const org = yield* organization
-            yield* templates.get(org, params.template)
+            yield* templates.outline(org, params.template)
             const { dry_run: dryRun } = yield* query
             const { text } = yield* body
             yield* dryRun ? noteNothing : note({ text: `${text.length} characters` })

@@ -80,7 +80,7 @@ export const layer = managed(
 
     const liveOf = (org: OrgSlug, template: string, variant: string | undefined) =>
       variant === undefined
-        ? Effect.as(templates.get(org, template), undefined)
+        ? Effect.as(templates.outline(org, template), undefined)
         : templates.getVariant(org, template, variant)
 
     const versionOf = (org: OrgSlug, template: string, variant: string, version: string) =>
@@ -90,7 +90,7 @@ export const layer = managed(
 
     return {
       listDrafts: Effect.fnUntraced(function* ({ org, params }) {
-        const { id } = yield* templates.get(org, params.template)
+        const { id } = yield* templates.outline(org, params.template)
         return { drafts: (yield* drafts.list(org, id)).map(wireOf) }
       }),
       getDraft: Effect.fnUntraced(function* ({ actor, org, params, query }) {
@@ -118,7 +118,7 @@ export const layer = managed(
         }),
       },
       discardDraft: Effect.fnUntraced(function* ({ actor, org, params, query }) {
-        yield* templates.get(org, params.template)
+        yield* templates.outline(org, params.template)
         yield* drafts.discard(org, placeOf(params, query, actor))
       }),
       publishDraft: ({ actor, org, params, query }) =>

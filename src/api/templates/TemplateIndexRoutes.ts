@@ -51,7 +51,7 @@ export const layer = managed(
       templateHistory: {
         inSteps: Effect.fnUntraced(function* ({ org: organization, params, query }) {
           const org = yield* organization
-          const { id } = yield* templates.get(org, params.template)
+          const { id } = yield* templates.outline(org, params.template)
           const { cursor, limit } = yield* query
           const changes = (limit: number) => history.ofTemplate(org, id, { cursor, limit })
           const { next, page } = yield* pageOf(limit, changes)

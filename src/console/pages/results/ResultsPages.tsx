@@ -296,7 +296,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
 })
 
 const resumeLearningAction = Effect.fnUntraced(function* ({ org, params }: Visit) {
-  const template = yield* (yield* Templates).get(org.slug, params["template"] ?? "")
+  const template = yield* (yield* Templates).outline(org.slug, params["template"] ?? "")
   yield* (yield* Learning).resume(org.slug, template.id)
   return { to: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}/results`, done: "learning-resumed" }
 })

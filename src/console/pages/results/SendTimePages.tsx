@@ -207,7 +207,7 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
 
 const show = Effect.fnUntraced(function* (visit: Visit) {
   const { org, params } = visit
-  const template = yield* (yield* Templates).get(org.slug, params["template"] ?? "")
+  const template = yield* (yield* Templates).outline(org.slug, params["template"] ?? "")
   const found = yield* (yield* SendTimes).of(org.slug, template.id, patience)
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const title = t`${template.name} · Send times`

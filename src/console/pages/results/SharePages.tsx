@@ -70,7 +70,7 @@ const show = Effect.fnUntraced(function* (
   } = {},
 ) {
   const { org } = visit
-  const template = yield* (yield* Templates).get(org.slug, visit.params["template"] ?? "")
+  const template = yield* (yield* Templates).outline(org.slug, visit.params["template"] ?? "")
   const shares = yield* (yield* ResultShares).list(org.slug, template.id)
   const path = pathOf(org.slug, template.id)
   const mayRevoke = visit.can("revokeResultShare")

@@ -3,12 +3,12 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { AttemptWindows } from "../../../auth/AttemptWindows.ts"
 import type { Organization } from "../../../domain/Organization.ts"
-import type { Template } from "../../../domain/Template.ts"
 import { t } from "../../../languages/Language.ts"
 import { Organizations } from "../../../organizations/Organizations.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import { ResultShares } from "../../../results/ResultShares.ts"
+import type { TemplateOutline } from "../../../templates/TemplateContent.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { date } from "../../Format.ts"
 import { ChartScript } from "../../components/Live.tsx"
@@ -53,7 +53,7 @@ const tooMany = () => problem(429, t`Too many views`, t`Wait a minute, then open
 const viewOf = Effect.fnUntraced(function* (
   { history, kept }: Services,
   org: Organization,
-  template: Template,
+  template: TemplateOutline,
   expiresAt: Date,
   query: URLSearchParams,
 ) {
@@ -122,7 +122,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const query = queryOf(request)
     const { expiresAt, org: slug, template: id } = yield* services.shares.find(query.get("token") ?? "")
     const org = yield* services.organizations.get(slug)
-    const template = yield* services.templates.get(slug, id)
+    const template = yield* services.templates.outline(slug, id)
     const { date, ...view } = yield* viewOf(services, org, template, expiresAt, query)
     return shared(request, view, { name: org.name, date })
   })

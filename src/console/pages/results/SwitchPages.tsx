@@ -2,10 +2,11 @@ import { Effect } from "effect"
 import { decoder } from "../../../domain/Faults.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
-import type { Template, Variant } from "../../../domain/Template.ts"
+import type { Variant } from "../../../domain/Template.ts"
 import { VariantSwitch } from "../../../domain/TemplateSwitches.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
+import type { TemplateOutline } from "../../../templates/TemplateContent.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { loserRule } from "../../../results/Losers.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
@@ -34,7 +35,8 @@ const pathsOf = (org: string, template: string) => {
   return { base, results: `${base}/results` }
 }
 
-const read = ({ org, params }: Visit) => Templates.use((templates) => templates.get(org.slug, params["template"] ?? ""))
+const read = ({ org, params }: Visit) =>
+  Templates.use((templates) => templates.outline(org.slug, params["template"] ?? ""))
 
 /** The results page with the change, so that it can be undone. */
 const backTo = (
@@ -117,7 +119,7 @@ export const sureText = (results: Pick<TemplateResults, "variants" | "winner">, 
 const Consequences = ({ id, results, template }: {
   readonly id: string
   readonly results: TemplateResults
-  readonly template: Template
+  readonly template: TemplateOutline
 }) => {
   const variant = template.variants.find((one) => one.id === id)!
   const others = template.variants.filter((one) => one.active && one.id !== id)

@@ -27,7 +27,7 @@ const Texts = ({ none, texts }: { readonly none: string; readonly texts: Readonl
     </ul>
   )
 
-const State = ({ inSeason, variant }: { readonly variant: Variant; readonly inSeason: boolean }) =>
+const State = ({ inSeason, variant }: { readonly variant: Pick<Variant, "active">; readonly inSeason: boolean }) =>
   !variant.active
     ? <Badge>{t`inactive`}</Badge>
     : inSeason
@@ -35,7 +35,7 @@ const State = ({ inSeason, variant }: { readonly variant: Variant; readonly inSe
     : <Badge kind="warn">{t`out of season`}</Badge>
 
 const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
-  const template = yield* (yield* Templates).get(org.slug, params["template"] ?? "")
+  const template = yield* (yield* Templates).outline(org.slug, params["template"] ?? "")
   const now = yield* Clock.currentTimeMillis
   const decisions = yield* (yield* Traffic).byVariant(org.slug, template.id)
   const all = [...decisions.values()].reduce((sum, count) => sum + count, 0)

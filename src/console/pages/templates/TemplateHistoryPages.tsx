@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
-import type { Template } from "../../../domain/Template.ts"
+import type { TemplateOutline } from "../../../templates/TemplateContent.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
 import { t } from "../../../languages/Language.ts"
@@ -18,7 +18,7 @@ import { templatePath } from "./Paths.ts"
 const changesPerPage = 25
 
 /** The name of the variant that an entry of a template's history is about; empty for the template itself. */
-export const variantOf = (template: Template) => {
+export const variantOf = (template: Pick<TemplateOutline, "id" | "variants">) => {
   const names = new Map<string, string>(template.variants.map(({ id, name }) => [id, name]))
   return ({ subject }: AuditEntry): string => {
     const id = subject.slice(template.id.length + " / ".length)
@@ -26,7 +26,8 @@ export const variantOf = (template: Template) => {
   }
 }
 
-const get = ({ org, params }: Visit) => Templates.use((templates) => templates.get(org.slug, params["template"] ?? ""))
+const get = ({ org, params }: Visit) =>
+  Templates.use((templates) => templates.outline(org.slug, params["template"] ?? ""))
 
 const changes = Effect.fnUntraced(function* (visit: Visit) {
   const { org, query } = visit
