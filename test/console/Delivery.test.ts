@@ -121,6 +121,8 @@ describe("delivery in the console", () => {
     assert.strictEqual(to, "out@example.com", "the address of the account")
     const sent = await admin.post(button!.action, { to })
     assert.include(sent.text, "The test message was not sent.", "nothing listens there")
+    const unknown = await admin.post(button!.action, { to, template_id: "unknown" })
+    assert.match(unknown.text, /aria-invalid="true"[^>]*>[^]*There is no template (?:"|&quot;)unknown(?:"|&quot;) here/)
     await manage("DELETE", "/organizations/out/connections/mail")
     const setup = async () => (await manage("GET", "/organizations/out/connections")).connections[0]
     for (

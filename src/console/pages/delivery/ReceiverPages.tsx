@@ -12,7 +12,7 @@ import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
-import { Field, SelectField } from "../../components/Field.tsx"
+import { Field } from "../../components/Field.tsx"
 import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
@@ -47,7 +47,7 @@ const labels = {
   private_key: english("Private key"),
 }
 
-/** Templates that a test message can show. */
+/** Templates that the field of a test message offers. Others are typed. */
 const maxTemplates = 200
 
 const RecordFacts = ({ record }: { readonly record: DnsRecord }) => (
@@ -137,7 +137,7 @@ const named = ({ params }: Visit, name: "connection" | "selector") => {
 }
 
 const TestForm = ({ at, faults, sent, templates, visit }: {
-  /** Ids of templates that the message can show. */
+  /** Ids of templates that the field offers. */
   readonly templates: ReadonlyArray<string>
   readonly visit: Visit
   readonly at: string
@@ -158,16 +158,15 @@ const TestForm = ({ at, faults, sent, templates, visit }: {
           faults={faults}
           hint={t`Up to 100 test messages per hour and 300 per day. Addresses on the suppression list are refused.`}
         />
-        <SelectField
+        <Field
           name="template_id"
           label={translated(labels.template_id)}
           value={sent["template_id"] ?? ""}
+          required={false}
+          list={templates}
           faults={faults}
-          hint={t`The first active variant of a template, with empty placeholders.`}
-          options={[
-            ["", t`A short text about the test`],
-            ...templates.map((id) => [id, id] as const),
-          ]}
+          hint={t`The id of a template: its first active variant is sent with empty placeholders. Without an id, the message
+            is a short text about the test.`}
         />
       </Form>
     </Card>
@@ -279,6 +278,7 @@ const testMessageAction = Effect.fnUntraced(function* (visit: Visit, sent: Field
   }).pipe(
     Effect.catchTags({
       TestRecipientSuppressed: ({ message }) => new InvalidInput({ faults: [{ pointer: "/to", detail: message }] }),
+      TemplateNotFound: ({ message }) => new InvalidInput({ faults: [{ pointer: "/template_id", detail: message }] }),
       TooManyTestMessages: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
       NotRendered: ({ faults }) =>
         new InvalidInput({
