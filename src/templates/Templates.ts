@@ -59,6 +59,8 @@ export class Templates extends Context.Service<Templates, {
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<Template, TemplateNotFound>
   /** Reads a template without the texts of its variants. Fails with `TemplateNotFound` for an unknown template. */
   readonly outline: (org: OrgSlug, id: string) => Effect.Effect<TemplateOutline, TemplateNotFound>
+  /** Reads the existing templates among `ids` without the texts of their variants, sorted by id. */
+  readonly outlines: (org: OrgSlug, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TemplateOutline>>
   /**
    * Changes the settings of a template. Fails with `TemplateNotFound` for an unknown template, and with `InvalidInput`
    * for a holdout whose fixed variant does not exist, and for a new owner who is not a member.
@@ -185,6 +187,11 @@ export class Templates extends Context.Service<Templates, {
         Effect.catchTag("SqlError", Effect.die),
       )
 
+      const outlines = Effect.fn("Templates.outlines")(
+        (org: OrgSlug, ids: ReadonlyArray<string>) => readTemplates(sql, org, ids, { texts: false }),
+        Effect.orDie,
+      )
+
       const update = Effect.fn("Templates.update")(function* (org: OrgSlug, id: string, patch: TemplatePatch) {
         const now = yield* DateTime.nowAsDate
         return yield* write(
@@ -216,7 +223,16 @@ export class Templates extends Context.Service<Templates, {
         )
       )
 
-      return Templates.of({ create, list, get, outline, update, remove, ...variantWriter(sql, write, content) })
+      return Templates.of({
+        create,
+        list,
+        get,
+        outline,
+        outlines,
+        update,
+        remove,
+        ...variantWriter(sql, write, content),
+      })
     }),
   )
 }

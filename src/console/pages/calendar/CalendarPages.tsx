@@ -38,13 +38,10 @@ const entriesOf = Effect.fnUntraced(function* ({ org }: Visit, days: ReadonlyArr
   const seasonal = [...(yield* TemplateCache).templates(org.slug).values()].filter(({ archived, variants }) =>
     !archived && variants.some(({ calendar }) => calendar !== Seasonality.always)
   )
-  const templates = yield* Templates
-  const found = yield* Effect.forEach(seasonal.slice(0, mostTemplates), ({ id }) =>
-    // A template may have been deleted since the cache was updated.
-    Effect.orElseSucceed(templates.outline(org.slug, id), () => undefined))
+  const found = yield* (yield* Templates).outlines(org.slug, seasonal.slice(0, mostTemplates).map(({ id }) => id))
   const entries = found.flatMap((template) =>
-    (template?.variants ?? []).filter(({ seasons }) => seasons.length > 0).map((variant): Entry => ({
-      template: template!,
+    template.variants.filter(({ seasons }) => seasons.length > 0).map((variant): Entry => ({
+      template,
       variant,
       schedule: variant.seasons.map(seasonText).reduce((all, one) => t`${all}; or ${one}`),
       days: seasonDays(Seasonality.compile(variant.seasons, org.time_zone), days),
