@@ -28,13 +28,15 @@ const shown = (values: Readonly<Record<string, string>> | undefined, pointer = "
 
 describe("A form for an input", () => {
   it("shows the identifiers of a setting as they are", () => {
-    const fields = schemaFields({ tls: Schema.Literals(["none", "tls"]) }, { tls: { label: "Encryption" } }, "settings")
+    const tls = Schema.optionalKey(Schema.Literals(["none", "tls"]))
+    const fields = schemaFields({ tls }, { tls: { label: "Encryption" } }, "settings")
     const select = inputForm(Schema.Struct({}), fields)
     const german = languages.find(({ tag }) => tag === "de")!
     const page = Effect.sync(() => renderToString(h(select.Fields, { values: undefined, faults: [] })))
     const html = Effect.runSync(Effect.provideService(page, CurrentLanguage, german))
     assert.include(html, 'translate="no">none</option>')
     assert.include(html, ">Verschlüsselung</label>")
+    assert.include(html, ">Nicht gesetzt</option>")
   })
 
   it("reads each field as the member of its name", () => {

@@ -27,7 +27,7 @@ export interface InputField {
   readonly as?: Look
   /** Values with their words, and what they mean. */
   readonly options?: ReadonlyArray<readonly [value: string, label: string, hint?: string]>
-  /** Whether the words of the values are identifiers, which are not translated. Default: false. */
+  /** Whether words that equal their values are identifiers, which are not translated. Default: false. */
   readonly isVerbatim?: boolean
   /** The text in a new form; of boxes, the ticked values by line. */
   readonly initial?: string
@@ -76,7 +76,9 @@ const InputFieldView = ({ faults, field, name, value }: {
     ...(hint === undefined ? {} : { hint: typeof hint === "string" ? translated(hint) : hint }),
   }
   const words = options.map(([one, label, hint]): readonly [string, string, string?] =>
-    hint === undefined ? [one, isVerbatim ? label : translated(label)] : [one, translated(label), translated(hint)]
+    hint === undefined
+      ? [one, isVerbatim && one === label ? label : translated(label)]
+      : [one, translated(label), translated(hint)]
   )
   if (as === "select") {
     return (
