@@ -115,10 +115,15 @@ const optionsOf = (
         space: 90,
         size: 30,
         splits: (u) => {
-          const [from, to] = [u.scales["x"]?.min ?? -Infinity, u.scales["x"]?.max ?? Infinity]
-          const inside = data.times.filter((time) => time >= from && time <= to)
-          const every = Math.max(1, Math.ceil(inside.length / Math.max(2, Math.floor(u.width / 110))))
-          return inside.filter((_, i) => i % every === 0)
+          const [from, to] = [u.scales["x"]?.min ?? data.times[0]!, u.scales["x"]?.max ?? data.times.at(-1)!]
+          // Earlier periods may be longer, so labels keep a distance in pixels and not in periods.
+          const apart = 110 * (to - from) / u.width
+          let last = -Infinity
+          return data.times.filter((time) => {
+            if (time < from || time > to || time - last < apart) return false
+            last = time
+            return true
+          })
         },
         values: (_, splits) => splits.map((time) => data.labels[data.times.indexOf(time)] ?? ""),
       },
