@@ -138,7 +138,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       <TemplatesInUse
         base={base}
         daily={daily}
-        shown={sending.length === 0 ? shown : sending}
+        shown={sending.length === 0 || templates.length <= shownTemplates ? shown : sending}
         total={templates.length}
       />
     ),
