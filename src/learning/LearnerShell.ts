@@ -61,7 +61,7 @@ export interface LearnerHandlers {
 
 /** Runs the commands of tasks, one task at a time; see `LearnerState`. */
 const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
-  const { engine, store } = parts
+  const { budget, engine, store } = parts
   const decide = parts.next ?? next
   const clock = yield* Clock.Clock
   const due = yield* Latch.make(false)
@@ -125,7 +125,9 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
           return yield* Effect.die("A learner's task has no next command")
         }
         if (command._tag === "Finish") return command.fit
-        const answer = yield* Effect.result(execute(command))
+        const run = execute(command)
+        // Only `Apply` uses no connection.
+        const answer = yield* Effect.result(command._tag === "Apply" ? run : budget.connected(run))
         if (answer._tag === "Success") {
           ;[command] = advance(answer.success)
         } else {

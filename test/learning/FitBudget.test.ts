@@ -1,7 +1,8 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Exit, Fiber } from "effect"
+import { Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { FitBudget } from "../../src/learning/FitBudget.ts"
+import { layerSettings } from "../support/settings.ts"
 
 /** A fit that takes `millis`, and notes when it began. */
 const fit = (name: string, millis: number, began: Array<string>) =>
@@ -11,7 +12,10 @@ const fit = (name: string, millis: number, began: Array<string>) =>
     return millis
   })
 
-it.layer(FitBudget.layer)("FitBudget", (it) => {
+const layerWith = (settings: Readonly<Record<string, string>>) =>
+  Layer.provide(FitBudget.layer, layerSettings(settings))
+
+it.layer(layerWith({}))("FitBudget", (it) => {
   it.effect("fits one template at a time in order of arrival, and uses at most a fifth of the time", () =>
     Effect.gen(function* () {
       const budget = yield* FitBudget
@@ -45,3 +49,21 @@ it.layer(FitBudget.layer)("FitBudget", (it) => {
       assert.strictEqual(began.length, 1)
     }))
 })
+
+for (const [poolSize, most] of [["2", 1], ["7", 1], ["10", 2], ["20", 5]] as const) {
+  it.effect(`FitBudget lends learners ${most} of ${poolSize} connections at once`, () =>
+    Effect.gen(function* () {
+      const budget = yield* FitBudget
+      const running: Array<number> = []
+      const all = yield* Effect.forEach(
+        Array.from({ length: 8 }, (_, learner) => learner),
+        (learner) =>
+          Effect.forkChild(budget.connected(Effect.andThen(Effect.sync(() => running.push(learner)), Effect.never))),
+      )
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(running.length, most)
+      yield* Fiber.interrupt(all[0]!)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(running, Array.from({ length: most + 1 }, (_, learner) => learner))
+    }).pipe(Effect.provide(layerWith({ DATABASE_POOL_SIZE: poolSize }))))
+}

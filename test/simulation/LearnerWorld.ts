@@ -6,6 +6,7 @@ import { FitBudget } from "../../src/learning/FitBudget.ts"
 import * as LearnerShell from "../../src/learning/LearnerShell.ts"
 import type { next } from "../../src/learning/LearnerState.ts"
 import { bounded } from "../../src/store/bounded.ts"
+import { layerSettings } from "../support/settings.ts"
 import { LearnerStoreModel, type StoreBugs } from "./LearnerStoreModel.ts"
 import { drawFaults, type Fault, isFaulty } from "./support/Faults.ts"
 import { type Seeded, seeded } from "./support/Seeded.ts"
@@ -133,7 +134,7 @@ class LearnerNode {
     const scope = Scope.makeUnsafe()
     const make = Effect.gen({ self: this }, function* () {
       const { budget } = yield* Effect.all({ budget: FitBudget }).pipe(
-        Effect.provide(yield* Layer.build(FitBudget.layer)),
+        Effect.provide(yield* Layer.build(Layer.provide(FitBudget.layer, layerSettings({})))),
       )
       return yield* LearnerShell.make({
         org: "acme",
