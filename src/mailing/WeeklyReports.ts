@@ -9,6 +9,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { ReportChannel, ReportSubscription } from "../domain/ReportSubscription.ts"
 import { MailQueue } from "../mail/MailQueue.ts"
 import { Organizations } from "../organizations/Organizations.ts"
+import { AddressGuard } from "../settings/AddressGuard.ts"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../store/SecretBox.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { Templates } from "../templates/Templates.ts"
@@ -40,6 +41,7 @@ interface DueReport extends ReportKey {
 /** The stored subscriptions. */
 const makeSubscriptions = Effect.gen(function* () {
   const box = yield* SecretBox
+  const guard = yield* AddressGuard
   const organizations = yield* Organizations
   const sql = yield* SqlClient.SqlClient
   const templates = yield* Templates
@@ -89,6 +91,12 @@ const makeSubscriptions = Effect.gen(function* () {
         }],
       })
     }
+    const refusal = url === undefined ? undefined : guard.urlRefusalOf(new URL(url))
+    if (refusal !== undefined) {
+      return yield* new InvalidInput({
+        faults: [{ pointer: "/url", detail: `must be an allowed address: ${refusal}` }],
+      })
+    }
     yield* templates.outline(key.org, key.template)
     const org = yield* Effect.orDie(organizations.get(key.org))
     const now = yield* Clock.currentTimeMillis
@@ -124,8 +132,8 @@ export class WeeklyReports extends Context.Service<WeeklyReports, {
   ) => Effect.Effect<ReadonlyArray<ReportSubscription>>
   /**
    * Subscribes an account, or replaces the URL of its subscription. The first report follows on the next Monday. Fails
-   * with `InvalidInput` if `url` is missing for Slack and Teams, or given for mail, with `TemplateNotFound`, and with
-   * `NoSecretKey` or `SecretFileFaulty` if the URL cannot be encrypted.
+   * with `InvalidInput` if `url` is missing for Slack and Teams, given for mail, or at a forbidden address, with
+   * `TemplateNotFound`, and with `NoSecretKey` or `SecretFileFaulty` if the URL cannot be encrypted.
    */
   readonly subscribe: (
     key: ReportKey,

@@ -111,6 +111,8 @@ describe("notifications in commands and in the console", () => {
     assert.match(await report("list"), /welcome +mail/)
     assert.include(await report("send", "welcome", "mail"), "Not sent: This installation has no mail server")
     assert.include(await report("subscribe", "welcome", "slack"), "is required: the URL of the incoming webhook")
+    const inside = await report("subscribe", "welcome", "slack", "--url", "https://2852039166/services/T0/B0/x")
+    assert.match(inside, /169\.254\.169\.254 is a link-local address.*OUTBOUND_ALLOW/)
     assert.include(await report("subscribe", "welcome", "fax"), "There is no subscription")
     assert.include(await report("unsubscribe", "welcome", "mail"), "Unsubscribed.")
   })

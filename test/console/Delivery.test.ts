@@ -156,11 +156,15 @@ describe("delivery in the console", () => {
     await managed(service)("POST", "/organizations", { slug: "inside", name: "Inside" })
     const admin = await signedIn(service, "inside@example.com")
     const org = "/console/o/inside"
+    await managed(service)("POST", "/organizations/inside/templates", { id: "cart", name: "Cart", variants: [] })
+    const report = `${org}/templates/cart/results/report`
     const smtp = { name: "mail", "settings-host": "10.0.0.25", "settings-from": "news@example.com" }
     for (
       const [path, field, fields] of [
         [`${org}/connections/-/new/smtp`, "settings-host", smtp],
         [`${org}/webhook-endpoints/-/new`, "url", { url: "https://0xa9fea9fe/" }],
+        [`${report}/slack`, "url_slack", { url_slack: "https://0xa9fea9fe/" }],
+        [`${report}/teams`, "url_teams", { url_teams: " https:\\\\[::ffff:a00:1]\\ " }],
       ] as const
     ) {
       const { status, text } = await admin.post(path, fields)

@@ -1,5 +1,5 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Accounts } from "../../src/accounts/Accounts.ts"
@@ -8,9 +8,11 @@ import { reportWords } from "../../src/console/pages/results/ReportWords.ts"
 import type { ReportChannel } from "../../src/domain/ReportSubscription.ts"
 import { reportDueAt } from "../../src/mailing/Digest.ts"
 import { reportLetter, slackBody, teamsBody, type WeeklyReport } from "../../src/mailing/ReportForms.ts"
+import { purposeOf } from "../../src/mailing/ReportSending.ts"
 import { ServiceMail } from "../../src/mailing/ServiceMail.ts"
 import { WeeklyReports } from "../../src/mailing/WeeklyReports.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
+import { SecretBox } from "../../src/store/SecretBox.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { org } from "../intake/support.ts"
 import { input, won } from "../results/Samples.ts"
@@ -132,7 +134,13 @@ describe("Monday reports", () => {
         assert.lengthOf(gone.requests, 1)
         assert.match((yield* stateOf("refused", refused.id))!.failure!, /^It answered 404: .*no_service/)
 
-        const inside = yield* furnish("inside", { teams: "http://10.0.0.1/workflows" })
+        const inside = yield* furnish("inside", { teams: "http://127.0.0.1/workflows" })
+        yield* onFirst(Effect.gen(function* () {
+          const key = inside.key("teams")
+          const url = yield* (yield* SecretBox).seal(purposeOf(key), Redacted.make("http://10.0.0.1/workflows"))
+          yield* (yield* SqlClient.SqlClient)`
+            UPDATE report_subscriptions r SET url = ${url} WHERE r.account_id = ${key.account}`
+        }))
         yield* runAt(monday)
         assert.match((yield* stateOf("inside", inside.id))!.failure!, /OUTBOUND_ALLOW/)
       }).pipe(Effect.scoped))
@@ -152,6 +160,24 @@ describe("Monday reports", () => {
         assert.isUndefined(yield* stateOf("former", gone.id))
         assert.isDefined(yield* stateOf("archived", put.id))
         assert.lengthOf(yield* mailsTo(moved.email), 1)
+      }))
+
+    it.effect("are not sent to forbidden addresses", () =>
+      Effect.gen(function* () {
+        const { id, key } = yield* furnish("forbidden", {})
+        yield* onFirst(Effect.gen(function* () {
+          const { subscribe } = yield* WeeklyReports
+          const forbidden = ["https://10.0.0.1/", "https://0xa9fea9fe/", "https://[::1]/", "http://[2606:4700::1]/"]
+          for (const channel of ["slack", "teams"] as const) {
+            for (const url of forbidden) {
+              const refusal = yield* Effect.flip(subscribe(key(channel), url))
+              if (refusal._tag !== "InvalidInput") return assert.fail(refusal._tag)
+              assert.strictEqual(refusal.faults[0]!.pointer, "/url")
+              assert.match(refusal.faults[0]!.detail, /^must be an allowed address: .*OUTBOUND_ALLOW/)
+            }
+          }
+        }))
+        assert.isUndefined(yield* stateOf("forbidden", id))
       }))
 
     it.effect("require a URL for Slack and Teams only, and a template", () =>
