@@ -11,7 +11,7 @@ const guide = textOf("docs/operations/supervisors.md")
 
 describe("the unit of systemd", () => {
   it("runs a task of the project with the release of Deno that the README names", () => {
-    const [, task] = /^\/usr\/local\/bin\/deno task (\S+)$/.exec(unit.get("ExecStart")!)!
+    const [, task] = /^\/usr\/bin\/env deno task (\S+)$/.exec(unit.get("ExecStart")!)!
     assert.property(yamlOf("deno.json").tasks, task!)
     const [, release] = /npx -y (deno@\S+) task start/.exec(textOf("README.md"))!
     assert.include(textOf("deploy/systemd/parlance.service"), `npm install --global ${release}`)
