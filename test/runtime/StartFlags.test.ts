@@ -15,6 +15,13 @@ describe("The memory settings of the service", () => {
     }
   })
 
+  it("install packages without a line for each package", () => {
+    const { tasks } = JSON.parse(readFileSync("deno.json", "utf8"))
+    for (const task of ["start", "parlance", "demo"]) {
+      assert.match(tasks[task].command, /^(echo '[^']+' >&2 && )?deno install --quiet --prod /, task)
+    }
+  })
+
   it("compile the modules in a process that ends before the service starts", () => {
     const { tasks } = JSON.parse(readFileSync("deno.json", "utf8"))
     assert.match(tasks.start.command, /&& deno cache .*src\/main\.ts && .*deno run .*src\/main\.ts serve$/)
