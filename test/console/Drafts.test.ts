@@ -298,8 +298,10 @@ describeShop("A form of an expired session", (shop) => {
 
   it("comes back with its text after signing in, and changes nothing", async () => {
     const admin = await shop.signIn("admin@example.com")
+    await shop.manage("POST", "/organizations/shop/templates", { id: "sale", name: "Sale" })
     for (
       const [path, fields, shown] of [
+        ["/console/o/shop/templates/sale/rename", { name: "Typed sale" }, 'value="Typed sale"'],
         ["/console/o/shop/templates/-/new", { name: "Typed before", id: "typed" }, 'value="Typed before"'],
         ["/console/o/shop/settings/keys/new", { name: "Key <x>", kind: "test" }, 'value="Key &lt;x>"'],
         ["/console/o/shop/snippets/-/new", { name: "Foot", text: "<b>typed</b>" }, "&lt;b>typed&lt;/b>"],
@@ -323,6 +325,24 @@ describeShop("A form of an expired session", (shop) => {
     }
     assert.deepStrictEqual((await shop.manage("GET", "/organizations/shop/keys")).keys, [])
     assert.strictEqual((await shop.manage("GET", "/organizations/shop")).name, "Shop")
+  })
+
+  it("keeps each ticked box and the lines of a text", async () => {
+    const scopes = ["generate", "deliver", "events"]
+    const asked = await shop.service.request("/console/o/shop/settings/keys/new", {
+      method: "POST",
+      headers: { origin: shop.service.url },
+      body: new URLSearchParams([
+        ["_account", "admin@example.com"],
+        ["name", "first\r\nsecond"],
+        ...scopes.map((scope) => ["scopes", scope]),
+      ]),
+    })
+    // Browsers send a value with a line feed as one value with a carriage return.
+    assert.deepStrictEqual(
+      [...(await asked.text()).matchAll(/name="(name|scopes)" value="([^"]*)"/g)].map(([, , value]) => value),
+      ["first\r\nsecond", ...scopes],
+    )
   })
 
   it("keeps no password and no secret", async () => {

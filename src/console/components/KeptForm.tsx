@@ -7,6 +7,12 @@ import { accountField, type KeptFields } from "./Kept.ts"
 export const signedInPath = "/console/signed-in"
 
 /**
+ * The values of a field. `SentForms` joins the values of a name with a line feed, and browsers send typed lines with a carriage
+ * return before it.
+ */
+const valuesIn = (text: string): ReadonlyArray<string> => text.split(/(?<!\r)\n/)
+
+/**
  * A form that was sent without a session, with its fields kept in the page, so that it can be sent again after signing in.
  * The service stores nothing of it.
  */
@@ -40,7 +46,9 @@ export const KeptForm = ({ action, kept: { fields, isPartial }, signedInAs }: {
           <li>{t`Come back to this tab and continue. You see your text before anything is saved.`}</li>
         </ol>
         <Form action={action}>
-          {Object.entries(fields).map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
+          {Object.entries(fields).flatMap(([name, value]) =>
+            valuesIn(value).map((one) => <input type="hidden" name={name} value={one} />)
+          )}
           <Submit wide>{t`Continue with your text`}</Submit>
         </Form>
       </div>

@@ -320,15 +320,17 @@ const RecentChanges = ({ entries, here, org, template }: {
 )
 
 /** The form that renames the template on its page. */
-const Rename = ({ faults, here, name }: {
+const Rename = ({ faults, here, name, typed }: {
   readonly faults: ReadonlyArray<Fault>
   readonly here: string
   readonly name: string
+  /** The name in a form that was sent. */
+  readonly typed: string | undefined
 }) => (
-  <details class="why" open={faults.length > 0}>
+  <details class="why" open={typed !== undefined}>
     <summary>{t`Rename`}</summary>
     <Form action={`${here}/rename`}>
-      <Field name="name" label={t`Name`} value={name} faults={faults} />
+      <Field name="name" label={t`Name`} value={typed ?? name} faults={faults} />
       <div>
         <Submit>{t`Save name`}</Submit>
       </div>
@@ -344,7 +346,7 @@ const rename = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   return { to: templatePath(visit.org.slug, id), done: "template-saved" }
 })
 
-const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fault> = []) {
+const show = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = []) {
   const traffic = yield* Traffic
   const { can, org, query } = visit
   const template = yield* get(visit)
@@ -392,7 +394,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
       lead: (
         <>
           {t`Template ID: ${<code>{template.id}</code>}`}
-          {can("updateTemplate") && <Rename faults={faults} here={here} name={template.name} />}
+          {can("updateTemplate") && <Rename faults={faults} here={here} name={template.name} typed={sent["name"]} />}
         </>
       ),
       actions: (
@@ -475,10 +477,5 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
 /** A template: its variants side by side, and its latest changes. */
 export const layer = pages(({ action, page }) => [
   page("/console/o/:org/templates/:template", "getTemplate", (visit) => show(visit)),
-  action(
-    "/console/o/:org/templates/:template/rename",
-    "updateTemplate",
-    rename,
-    (visit, _, faults) => show(visit, faults),
-  ),
+  action("/console/o/:org/templates/:template/rename", "updateTemplate", rename, show),
 ])
