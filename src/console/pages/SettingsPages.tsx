@@ -43,6 +43,9 @@ const fieldsOf = (org: Organization): Fields => ({
   inbox_retention_days: String(org.inbox_retention_days),
 })
 
+/** Fields with several values, each on a line. */
+const lists = ["conversion_events", "tracking", "allowed_days", "group_opt_outs"]
+
 /** The input of the form, of which some members are sent as others. */
 interface SettingsInput extends Readonly<Record<string, unknown>> {
   readonly holdout?: unknown
@@ -118,7 +121,10 @@ export const layer = pages(({ action, page }) => [
     "/console/o/:org/settings",
     "updateOrganization",
     Effect.fnUntraced(function* ({ org }, fields) {
-      yield* (yield* Organizations).update(org.slug, yield* decoded(changedMembers(fields, patchOf)))
+      yield* (yield* Organizations).update(
+        org.slug,
+        yield* decoded(changedMembers(fields, fieldsOf(org), lists, patchOf)),
+      )
       return { to: `/console/o/${org.slug}/settings`, done: "settings-saved" }
     }),
     settings,

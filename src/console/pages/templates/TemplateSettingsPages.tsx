@@ -100,7 +100,15 @@ const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, fau
 })
 
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const patch = yield* decoded(changedMembers(fields, (form) => decodePatch(settingsInput(form)))).pipe(
+  const stored = settingsOf((yield* (yield* Proposals).working(visit.org.slug, idOf(visit))).template)
+  const patch = yield* decoded(
+    changedMembers(
+      fields,
+      stored,
+      ["conversion_events", "link_domains"],
+      (form) => decodePatch(settingsInput(form)),
+    ),
+  ).pipe(
     Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
   )
   const before = yield* get(visit)
