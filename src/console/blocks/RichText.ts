@@ -96,7 +96,8 @@ const fieldPattern =
   /^\{\{-?\s*([\p{L}_][\p{L}\p{N}_.-]*)\s*(?:\|\s*default:\s*("(?:[^"\\]|\\\\)*"|'(?:[^'\\]|\\\\)*')\s*)?-?\}\}$/u
 
 /** Whether a field can have this path in Liquid, such as `first_name` or `cart.total`. */
-export const isFieldPath = (path: string): boolean => /^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(path)
+export const isFieldPath = (path: string): boolean =>
+  /^[\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_][\p{L}\p{N}_-]*)*$/u.test(path)
 
 /** Returns the field of an output such as `{{ first_name | default: "there" }}`. Undefined for other Liquid. */
 export const fieldOf = (liquid: string): FieldChip | undefined => {

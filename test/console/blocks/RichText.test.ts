@@ -8,6 +8,7 @@ import {
   excerptOf,
   fieldOf,
   htmlOf,
+  isFieldPath,
   liquidOf,
   plainOf,
   richOf,
@@ -54,6 +55,15 @@ describe("texts of blocks", () => {
       htmlOf('a < b & {{ c | default: "<d>" }}\u00a0>'),
       'a &lt; b &amp; {{ c | default: "<d>" }}&nbsp;&gt;',
     )
+  })
+
+  it("know the names that a field can have", () => {
+    for (const path of ["first_name", "cart.total", "items.0.name", "size-eu", "_a", "שם"]) {
+      assert.isTrue(isFieldPath(path), path)
+    }
+    for (const path of ["", "first name", "1st", "cart.", "cart..total", ".cart", "cart.-total", "a|b", "a}}"]) {
+      assert.isFalse(isFieldPath(path), path)
+    }
   })
 
   it("show fields as words, and write them as Liquid", () => {
