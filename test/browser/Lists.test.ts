@@ -117,8 +117,24 @@ describeInBrowser("Lists and the command bar in a browser", startWith(), (tried)
     await bar.getByRole("button", { name: "Search templates and people" }).click()
     await page.waitForURL(/\/find\?q=Message\+33$/)
     await page.keyboard.press("Control+k")
+    // The first response arrives after the text was changed and typed again.
+    let first: (() => Promise<void>) | undefined
+    await page.route("**/find?q=Message*33", (route) => {
+      if (first !== undefined) return route.continue()
+      first = () => route.continue()
+    })
+    const asked = page.waitForRequest(/find\?q=Message/)
     await page.keyboard.type("Message 33")
+    await asked
+    await page.keyboard.type("3")
+    const again = page.waitForResponse(/find\?q=Message\+33$/)
+    await page.keyboard.press("Backspace")
+    await again
+    const late = page.waitForResponse(/find\?q=Message\+33$/)
+    await first!()
+    await (await late).finished()
     await bar.getByText("1 match. Enter opens the first one.").waitFor()
+    assert.strictEqual(await bar.getByRole("link", { name: /^Message 33/ }).count(), 1)
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "Message 33", level: 1 }).waitFor()
     await context.close()

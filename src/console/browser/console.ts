@@ -119,12 +119,18 @@ if (bar !== null && typeof bar.showModal === "function") {
       : counted(found.length, "match. Enter opens the first one.", "matches. Enter opens the first one.")
   }
   let timer: ReturnType<typeof setTimeout> | undefined
+  const clear = () => {
+    for (const item of all(list, "li")) if (!items.includes(item)) item.remove()
+  }
   /** Adds the links of the page of the search, unless the text has changed since. */
   const look = async () => {
     const text = input.value.trim()
     const answer = await fetch(`${form.action}?${new URLSearchParams({ q: text })}`)
-    if (!answer.ok || text !== input.value.trim()) return
+    if (!answer.ok) return
     const page = new DOMParser().parseFromString(await answer.text(), "text/html")
+    if (text !== input.value.trim()) return
+    // An earlier request for the same text may have added them.
+    clear()
     for (const item of all(page, "[data-found] li")) {
       need(item, "a").append(...all(item, ":scope > span"))
       list.append(document.importNode(item, true))
@@ -133,7 +139,7 @@ if (bar !== null && typeof bar.showModal === "function") {
   }
   const filter = () => {
     clearTimeout(timer)
-    for (const item of shown()) if (!items.includes(item)) item.remove()
+    clear()
     const words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== "")
     for (const item of items) {
       const label = (need(item, "span").textContent ?? "").toLowerCase()
