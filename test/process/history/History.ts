@@ -8,6 +8,8 @@ export interface Answered {
   readonly process: string
   readonly began: number
   readonly ended: number
+  /** How many outages of the database had ended for the process when the request began. */
+  readonly outages: number
   readonly copyId: string
   /** The rendered subject. */
   readonly subject: string
@@ -49,8 +51,6 @@ export interface History {
   readonly accepted: ReadonlyMap<string, string>
   /** Ids of events that were acknowledged. */
   readonly reported: ReadonlySet<string>
-  /** When the database came back for some process, in the order of time. */
-  readonly returns: ReadonlyArray<number>
   /** What the database has once the storm is over. */
   readonly decisions: ReadonlyArray<Stored>
   /** Ids of stored events. */
@@ -71,27 +71,24 @@ const keyOf = ({ template, trackingId }: { readonly template: string; readonly t
 
 /**
  * The answers to one tracking id that have to agree. A choice without a model always does. A stored decision does,
- * whoever answers. From memory, a process repeats what it keeps until the database is back; other processes may have
- * another model meanwhile.
+ * whoever answers. From memory, a process repeats what it keeps until the database accepts its writes again; other
+ * processes may have another model meanwhile.
  */
-const agreeing = (
-  same: ReadonlyArray<Answered>,
-  returns: ReadonlyArray<number>,
-): ReadonlyArray<ReadonlyArray<Answered>> => {
+const agreeing = (same: ReadonlyArray<Answered>): ReadonlyArray<ReadonlyArray<Answered>> => {
   if (same.every(({ isModelFree }) => isModelFree)) return [same]
   const ordered = same.toSorted((a, b) => a.ended - b.ended)
   const durable = ordered.filter(({ isDurable }) => isDurable)
   const fromMemory = Map.groupBy(
     ordered.filter(({ isDurable }) => !isDurable),
-    ({ began, process }) => `${process} ${returns.filter((at) => at < began).length}`,
+    ({ outages, process }) => `${process} ${outages}`,
   )
   return [durable, ...fromMemory.values()]
 }
 
 /** Answers for one tracking id that name another variant than one with which they have to agree. */
-const differingRepeats = ({ answers, returns }: History): ReadonlyArray<string> =>
+const differingRepeats = ({ answers }: History): ReadonlyArray<string> =>
   [...Map.groupBy(answers, keyOf)].flatMap(([key, same]) =>
-    agreeing(same, returns).flatMap(([first, ...others]) =>
+    agreeing(same).flatMap(([first, ...others]) =>
       others.filter(({ copyId }) => copyId !== first!.copyId).map((other) => `${key}: ${said(first!)}, ${said(other)}`)
     )
   )

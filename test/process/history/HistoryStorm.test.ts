@@ -115,7 +115,7 @@ describe.each(kinds)("a storm over kills and outages of the %s database", (kind)
             unanswered: 0,
           }
           const killed = new Set<string>()
-          const { faults, processOf, returns } = makeFaults(nodes, killed, new Map(), database)
+          const { faults, processOf } = makeFaults(nodes, killed, new Map(), database)
           const options = { nodes, processOf, key, sink, random }
           await waitUntil("every node decides and sends", async () => {
             const answers = await Promise.all(nodes.map(({ service }) => canServe(service!, key)))
@@ -170,7 +170,6 @@ describe.each(kinds)("a storm over kills and outages of the %s database", (kind)
             optOuts: heard.optOuts,
             accepted: heard.accepted,
             reported: heard.reported,
-            returns,
             ...await storedIn(env),
             suppressed,
             subjects: new Map(

@@ -50,6 +50,8 @@ interface Reply {
   readonly process: string
   readonly began: number
   readonly ended: number
+  /** How many outages of the database had ended for the process when the request began. */
+  readonly outages: number
 }
 
 /** Sends one request to a node by chance. Undefined if no complete answer came. */
@@ -62,11 +64,12 @@ const ask = async (
   const { service } = node
   if (service === undefined) return undefined
   const process = processOf(node)
+  const outages = service.output().split("The database accepts writes again").length - 1
   const began = now()
   try {
     const response = await service.request(path, { ...init, signal: AbortSignal.timeout(patienceMillis) })
     const text = await response.text()
-    return { status: response.status, text, headers: response.headers, process, began, ended: now() }
+    return { status: response.status, text, headers: response.headers, process, began, ended: now(), outages }
   } catch {
     return undefined
   }
@@ -117,6 +120,7 @@ const generate = async (options: Options, heard: Heard, trackingId: string, isMo
     process: reply.process,
     began: reply.began,
     ended: reply.ended,
+    outages: reply.outages,
     copyId: copy.id,
     subject: copy.vars.subject,
     isDurable: reply.headers.get("decision-durable") !== "false",

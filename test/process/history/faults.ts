@@ -1,11 +1,10 @@
 import process from "node:process"
 import { pause } from "../deliverStorm.ts"
-import { now } from "./clients.ts"
 import { awayMillis, type Fault, pausedMillis, type StormDatabase, type StormNode } from "./stormDatabase.ts"
 
 /**
  * Kills and pauses nodes, and cuts nodes off from the database: one, all, or all while one is killed. Adds the faults
- * of a database. `returns` has the times at which a database or a node returned.
+ * of a database.
  */
 export const makeFaults = (
   nodes: ReadonlyArray<StormNode>,
@@ -13,7 +12,6 @@ export const makeFaults = (
   starts: Map<StormNode, number>,
   { faults: ofDatabase }: StormDatabase,
 ) => {
-  const returns: Array<number> = []
   const processOf = (node: StormNode) => `${node.name}.${starts.get(node) ?? 0}`
   const kill = async (node: StormNode) => {
     killed.add(processOf(node))
@@ -36,7 +34,6 @@ export const makeFaults = (
     await pause(awayMillis)
     await meanwhile()
     for (const { toDatabase } of some) toDatabase!.unblock()
-    returns.push(now())
   }
   const ofNetwork: ReadonlyArray<Fault> = [
     ["node is cut off", (victim) => cutOff([victim], () => Promise.resolve())],
@@ -51,14 +48,10 @@ export const makeFaults = (
     await pause(pausedMillis)
     process.kill(service!.pid, "SIGCONT")
   }]
-  const others = ofDatabase({ restart, pauseNode }).map(([name, strike]): Fault => [name, async (victim) => {
-    await strike(victim)
-    returns.push(now())
-  }])
   const faults: ReadonlyArray<Fault> = [
     ["node is killed", (victim) => restart(victim)],
     ...(nodes.every(({ toDatabase }) => toDatabase !== undefined) ? ofNetwork : []),
-    ...others,
+    ...ofDatabase({ restart, pauseNode }),
   ]
-  return { processOf, returns, faults }
+  return { processOf, faults }
 }
