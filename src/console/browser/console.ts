@@ -78,6 +78,17 @@ for (const label of all(document, "[data-choose-all]")) {
     update()
   })
   document.addEventListener("change", update)
+  // Shift and a click choose, or leave out, all rows since the last click.
+  let last: HTMLInputElement | undefined
+  document.addEventListener("click", ({ shiftKey, target }) => {
+    const boxes = rows()
+    const at = boxes.findIndex((box) => box === target)
+    if (at < 0) return
+    const from = last === undefined ? -1 : boxes.indexOf(last)
+    last = boxes[at]!
+    if (!shiftKey || from < 0) return
+    for (const box of boxes.slice(Math.min(at, from), Math.max(at, from))) box.checked = last.checked
+  })
   // Going back restores chosen rows after the script has run.
   addEventListener("pageshow", update)
   update()
