@@ -1,5 +1,6 @@
 import { overviewActions } from "../Commands.ts"
 import { t, translated } from "../../languages/Language.ts"
+import { dayMillis, keptMillis } from "../../bandit/Window.ts"
 import { leastDecisions, type PageResults } from "../../results/KeptResults.ts"
 import { unitName } from "../../results/ObjectiveText.ts"
 import { trafficDays } from "../../results/Traffic.ts"
@@ -59,6 +60,9 @@ export interface ShownTemplate {
   readonly results: PageResults | undefined
 }
 
+/** The days that a gain covers at most. */
+const gainDays = keptMillis / dayMillis
+
 /** The gain of a template over a random split so far. */
 const gainOf = ({ results }: ShownTemplate) => results?.over.points.at(-1)?.gain ?? null
 
@@ -101,7 +105,7 @@ export const Winners = ({ base, now, shown }: {
           <dl class="figures">
             {[...gains].map(([unit, gained]) => (
               <div>
-                <dt>{t`additional ${unit} over a random split`}</dt>
+                <dt>{t`additional ${unit} over a random split, last ${gainDays} days`}</dt>
                 <dd>{signedCount(gained)}</dd>
               </div>
             ))}
@@ -131,7 +135,7 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
           t`Sends today (UTC)`,
           t`Last ${trafficDays} days`,
           t`Result`,
-          t`Gain`,
+          t`Gain in ${gainDays} days`,
           t`[Results]`,
         ]}
         rows={shown.map((one) => {
