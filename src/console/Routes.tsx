@@ -33,6 +33,7 @@ import { flashOf } from "./Flash.ts"
 import { openedField } from "./OpenedForm.ts"
 import { pageHeaders, sharedHeaders } from "./PageHeaders.ts"
 import { sentForm } from "./SentForms.ts"
+import { readUndo, type Undo, undoCookie, writeUndo } from "./Undo.ts"
 
 // How a page of the console comes about: session, permission, content and frame.
 
@@ -75,6 +76,8 @@ export interface Goto {
   readonly done?: string
   /** Of an action on several things: how many it has changed, and how many it has left because they were so already. */
   readonly counts?: { readonly changed: number; readonly left: number }
+  /** The reverse of the action, which the message offers. */
+  readonly undo?: Undo | undefined
   /** Texts of `Set-Cookie`. */
   readonly cookies?: ReadonlyArray<string>
 }
@@ -247,6 +250,7 @@ const framed = Effect.fnUntraced(function* (
   const actor: Actor = { kind: "session", session }
   const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
   const query = queryOf(request)
+  const undo = request.cookies[undoCookie]
   const unread = org === undefined || isSandbox(org.slug)
     ? 0
     : yield* notifications.unread(org.slug, session.account.id)
@@ -266,6 +270,7 @@ const framed = Effect.fnUntraced(function* (
           can={(endpoint) => refusal(actor, accessTable.get(endpoint), { org: org?.slug }) === undefined}
           theme={themeOf(request)}
           flash={flashOf(query)}
+          undo={undo === undefined ? undefined : readUndo(undo, session.csrfToken, query.get("done"))}
         >
           {body}
         </Frame>
@@ -275,8 +280,16 @@ const framed = Effect.fnUntraced(function* (
   )
   const isKept = org === undefined || isSandbox(org.slug) || request.cookies[lastOrganizationCookie] === org.slug
   const last = isKept ? [] : [`${lastOrganizationCookie}=${org.slug}; ${cookie.attributes}; Max-Age=31536000`]
-  return withCookies(yield* compressed(request, page), last)
+  const used = undo === undefined ? [] : [`${undoCookie}=; ${cookie.attributes}; Max-Age=0`]
+  return withCookies(yield* compressed(request, page), [...last, ...used])
 })
+
+/** Adds the cookie that offers the undo of an action on the next page. */
+const withUndo = ({ cookie }: ConsoleServices, csrf: string, { undo, ...goto }: Goto): Goto => {
+  const value = undo === undefined ? undefined : writeUndo(csrf, goto.done ?? "", undo)
+  const text = `${undoCookie}=${value}; ${cookie.attributes}; Max-Age=600`
+  return value === undefined ? goto : { ...goto, cookies: [...goto.cookies ?? [], text] }
+}
 
 /** The session of a request. Undefined when signed out. */
 const signedIn = ({ cookie, sessions }: ConsoleServices, request: Request) => {
@@ -412,7 +425,7 @@ const handleSignedIn = <E, R, E2 = never, R2 = never>(
           if (isWrite && resume === undefined) {
             yield* audit.record({ actor, endpoint, rule, params, body: auditNote.body, trail })
           }
-          return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
+          return isView(outcome) ? yield* show(org, outcome) : redirect(withUndo(services, session.csrfToken, outcome))
         })
       ),
       Effect.catch((error) => {

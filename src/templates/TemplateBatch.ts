@@ -79,7 +79,7 @@ const columns = { id: "text", tags: "text[]" } as const
 /** Changes several templates in one transaction. A broken store is a defect. */
 export class TemplateBatch extends Context.Service<TemplateBatch, {
   /**
-   * Changes templates of an organization by their ids, and returns the number of changed templates. Leaves out unknown
+   * Changes templates of an organization by their ids, and returns the changed templates as they were. Leaves out unknown
    * ids and templates that already have the settings. Fails with `InvalidInput` for an owner who is not a member and
    * for more tags than a template can have, and with `ChangeProposed` if the changes await approval.
    */
@@ -87,7 +87,7 @@ export class TemplateBatch extends Context.Service<TemplateBatch, {
     org: OrgSlug,
     ids: ReadonlyArray<string>,
     what: BatchChange,
-  ) => Effect.Effect<number, InvalidInput | ChangeProposed>
+  ) => Effect.Effect<ReadonlyArray<Template>, InvalidInput | ChangeProposed>
 }>()("parlance/templates/TemplateBatch") {
   static readonly layer = Layer.effect(
     TemplateBatch,
@@ -133,10 +133,10 @@ export class TemplateBatch extends Context.Service<TemplateBatch, {
               const before = (yield* readTemplates(sql, org, ids)).filter((template) => alters(template, what))
               const faults = [...tagFaults(before, what), ...yield* ownerFaults(sql, org, what.owner, null)]
               if (faults.length > 0) return yield* new InvalidInput({ faults })
-              if (before.length === 0) return 0
+              if (before.length === 0) return before
               yield* update(org, before, what, now)
               yield* tellChanges(before, yield* readTemplates(sql, org, before.map(({ id }) => id)), what)
-              return before.length
+              return before
             }),
           )
         },

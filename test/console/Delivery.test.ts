@@ -15,7 +15,7 @@ import { startWebhook, webhookSecret } from "../support/platformServers/Platform
 import { aroundTests } from "../support/aroundTests.ts"
 import { type LocalService, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
-import { foundOn } from "./found.ts"
+import { foundOn, undoCookieOf, undoOn } from "./found.ts"
 import { connect, deliveryEnvironment, furnish, managed, receiver, script, signedIn } from "./furnished.ts"
 
 const modules = {
@@ -126,16 +126,19 @@ describe("delivery in the console", () => {
     await manage("DELETE", "/organizations/out/connections/mail")
     const setup = async () => (await manage("GET", "/organizations/out/connections")).connections[0]
     for (
-      const [to, expected] of [
-        ["paused", { paused: true }],
-        ["resumed", { paused: false }],
-        ["disabled", { enabled: false }],
-        ["enabled", { enabled: true }],
-        ["default", { default: true }],
+      const [to, expected, back] of [
+        ["paused", { paused: true }, "resumed"],
+        ["resumed", { paused: false }, "paused"],
+        ["disabled", { enabled: false }, "enabled"],
+        ["enabled", { enabled: true }, "disabled"],
+        ["default", { default: true }, undefined],
       ] as const
     ) {
-      assert.strictEqual((await admin.post(`${at}/new/switch`, { to })).status, 303)
+      const switched = await admin.post(`${at}/new/switch`, { to })
+      assert.strictEqual(switched.status, 303)
       assert.deepInclude(await setup(), expected)
+      const undo = undoOn((await admin.get(switched.location, undoCookieOf(switched))).text)
+      assert.strictEqual(undo?.fields["to"], back)
     }
     assert.strictEqual((await admin.post(`${at}/new/switch`, { to: "constructor" })).status, 400)
     const changed = await admin.post(`${at}/new`, { "settings-url": `${sink}/other`, "settings-deduplicates": "true" })

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { it } from "vitest"
 import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { day, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
+import { undoCookieOf, undoOn } from "./found.ts"
 import { managed, signedIn } from "./furnished.ts"
 
 const path = "/console/o/acts/templates/t/results"
@@ -75,11 +76,14 @@ suiteOnServer("Actions of the results page", (server) => {
     await manage("PATCH", "/organizations/acts/templates/t", { send_nothing: false, objective: "click" })
     const shipped = await editor.post(`${path}/ship`, { variant: "good" })
     assert.deepStrictEqual(await activeOf(), ["good"])
-    const afterwards = (await editor.get(shipped.location)).text
+    const afterwards = (await editor.get(shipped.location, undoCookieOf(shipped))).text
     assert.include(afterwards, `${path}/undo`)
+    const offered = undoOn(afterwards)
+    assert.deepInclude(offered, { action: `${path}/undo` })
+    assert.deepInclude(offered!.fields, { activate: "fair" })
     const marked = afterwards.slice(afterwards.indexOf("What changed"))
     assert.match(marked, /<bdi>&lt;b>Good&lt;\/b> shipped<\/bdi>.*<bdi>poor paused<\/bdi>/s)
-    assert.notInclude((await viewer.get(shipped.location)).text, `${path}/undo`)
+    assert.notInclude((await viewer.get(shipped.location, undoCookieOf(shipped))).text, `${path}/undo`)
     await editor.post(`${path}/undo`, { activate: "fair\npoor" })
     assert.deepStrictEqual(await activeOf(), ["good", "fair", "poor"])
     assert.notInclude((await editor.get(shipped.location)).text, `${path}/undo`, "it is undone already")

@@ -17,6 +17,7 @@ const samples: Readonly<
   Record<string, { readonly fields?: Readonly<Record<string, string>>; readonly harmless?: true }>
 > = {
   "/console/o/:org/templates/-/${what}": { fields: { id: "welcome" } },
+  "/console/o/:org/templates/-/switch": { fields: { active: "false", variants: "welcome\tb" } },
   "/console/o/:org/templates/-/import": {
     fields: {
       text: JSON.stringify({ templates: [{ id: "new", name: "N", variants: [{ id: "a", vars: { s: "x" } }] }] }),
@@ -115,7 +116,9 @@ describeShop("Forms while approval is on", (shop) => {
           .replace("${what}", what).replace(":org", "shop")
           .replace(":template", id).replace(":variant", "a")
         const named = Object.fromEntries(
-          Object.entries(fields).map(([name, value]) => [name, name === "id" && value === "welcome" ? id : value]),
+          Object.entries(fields).map((
+            [name, value],
+          ) => [name, /^(?:id|variants)$/.test(name) ? value.replace("welcome", id) : value]),
         )
         const { headers, status, text } = await editor.post(at, {
           ...named,

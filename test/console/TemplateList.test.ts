@@ -2,6 +2,7 @@ import { assert } from "@effect/vitest"
 import { it } from "vitest"
 import { runCommand } from "../support/cli.ts"
 import { adminToken } from "../support/service.ts"
+import { undoCookieOf, undoOn } from "./found.ts"
 import { password } from "./furnished.ts"
 import { base, describeShop, variantForm } from "./shop.ts"
 
@@ -168,6 +169,58 @@ describeShop("The list of templates in the console", (shop) => {
     const viewer = await shop.signIn("viewer@example.com")
     assert.strictEqual((await viewer.post(`${base}/-/archive`, ids)).status, 403)
     assert.notInclude((await viewer.get(base)).text, "/-/archive")
+  })
+
+  it("offers once, and to the same session alone, to undo exactly what an action has changed", async () => {
+    const active = (flags: ReadonlyArray<boolean>) =>
+      flags.map((one, at) => ({ id: `${at}`, vars: { subject: "x" }, active: one }))
+    await shop.manage("POST", "/organizations/shop/templates", {
+      id: "u v",
+      name: "U",
+      variants: active([true, false]),
+    })
+    await shop.manage("POST", "/organizations/shop/templates", {
+      id: "w",
+      name: "W",
+      tags: ["kept"],
+      variants: active([true]),
+    })
+    const editor = await shop.signIn("editor@example.com")
+    const other = await shop.signIn("admin@example.com")
+    const state = async () =>
+      (await Promise.all(["u%20v", "w"].map((id) => shop.manage("GET", `/organizations/shop/templates/${id}`))))
+        .map(({ archived_at, owner, tags, variants }) => [
+          variants.map((one: { readonly active: boolean }) => one.active),
+          archived_at !== null,
+          tags,
+          owner,
+        ])
+    const before = await state()
+    const back = `${base}?q=w`
+    for (
+      const [what, more] of [
+        ["activate", {}],
+        ["deactivate", {}],
+        ["archive", {}],
+        ["tag", { tag: "kept" }],
+        ["owner", { owner: "admin@example.com" }],
+      ] as const
+    ) {
+      const changed = await editor.post(`${base}/-/${what}`, { id: "u v\nw", back, ...more })
+      assert.notDeepEqual(await state(), before, what)
+      const at = changed.headers.get("location")!
+      const seen = await editor.get(at, undoCookieOf(changed))
+      assert.include(seen.headers.get("set-cookie"), "parlance_undo=;", "the next page has none")
+      assert.isUndefined(undoOn((await other.get(at, undoCookieOf(changed))).text))
+      assert.isUndefined(undoOn((await editor.get(`${base}?done=template-saved`, undoCookieOf(changed))).text))
+      const { action, fields } = undoOn(seen.text)!
+      const undone = await editor.post(action, fields)
+      assert.match(undone.headers.get("location") ?? undone.text, /\?q=w&done=/)
+      assert.deepStrictEqual(await state(), before, what)
+    }
+    const viewer = await shop.signIn("viewer@example.com")
+    assert.strictEqual((await viewer.post(`${base}/-/switch`, { active: "true", variants: "w\t0" })).status, 403)
+    assert.strictEqual((await editor.post(`${base}/-/switch`, { active: "true" })).status, 404)
   })
 
   it("is opened in the organization that was visited last, after each sign-in", async () => {

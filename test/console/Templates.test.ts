@@ -1,5 +1,6 @@
 import { assert } from "@effect/vitest"
 import { it } from "vitest"
+import { undoCookieOf, undoOn } from "./found.ts"
 import { base, describeShop, variantForm } from "./shop.ts"
 
 const script = `<script>document.title="owned"</script>`
@@ -372,6 +373,8 @@ describeShop("Templates in the console", (shop) => {
     assert.include((await editor.get(`${base}/old/archive`)).text, "Archive Old one?")
     const archived = await editor.post(`${base}/old/archive`, {})
     assert.strictEqual(archived.headers.get("location"), `${base}/old?done=template-archived`)
+    const noticed = await editor.get(`${base}/old?done=template-archived`, undoCookieOf(archived))
+    assert.strictEqual(undoOn(noticed.text)?.action, `${base}/old/restore`)
     for (const { json, status } of await ways()) {
       assert.deepStrictEqual([status, json.type], [404, "/problems/template-archived"])
       assert.include(json.detail, "archived")

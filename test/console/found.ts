@@ -119,6 +119,24 @@ export const foundOn = (path: string, html: string): FoundPage => {
   }
 }
 
+/** The path and the fields of the undo that a page offers. Undefined without one. */
+export const undoOn = (
+  html: string,
+): { readonly action: string; readonly fields: Record<string, string> } | undefined => {
+  const [form] = foundOn("/", /<div class="toast"[^]*?<\/div>/.exec(html)?.[0] ?? "").forms
+  const fields: Record<string, string> = {}
+  for (const { name, value } of form?.controls ?? []) {
+    fields[name] = fields[name] === undefined ? value : `${fields[name]}\n${value}`
+  }
+  return form === undefined ? undefined : { action: form.action, fields }
+}
+
+/** The cookie for the page after an action, as browsers send it along. Empty without one. */
+export const undoCookieOf = ({ headers }: { readonly headers: Headers }): string =>
+  headers.getSetCookie().flatMap((text) => text.startsWith("parlance_undo=") ? [`; ${text.split(";")[0]}`] : []).join(
+    "",
+  )
+
 /** Fields as a form sends them; a hostile value is encoded already. */
 export const encoded = (fields: Iterable<readonly [name: string, value: string]>): string =>
   [...fields].map(([name, value]) => `${encodeURIComponent(name)}=${value}`).join("&")

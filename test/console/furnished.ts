@@ -61,7 +61,9 @@ export const signedIn = async (service: Service, email: string, membership?: rea
     text: await response.text(),
   })
   return {
-    get: async (path: string) => read(await service.request(path, { headers: { cookie }, redirect: "manual" })),
+    /** `more` are cookies in addition to the session. */
+    get: async (path: string, more = "") =>
+      read(await service.request(path, { headers: { cookie: cookie + more }, redirect: "manual" })),
     post: async (path: string, fields: Record<string, string> = {}) =>
       read(
         await service.request(path, {

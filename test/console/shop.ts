@@ -24,7 +24,9 @@ export const signInTo = async (service: Service, email: string) => {
     text: await response.text(),
   })
   return {
-    get: async (path: string) => read(await service.request(path, { headers: { cookie }, redirect: "manual" })),
+    /** `more` are cookies in addition to the session. */
+    get: async (path: string, more = "") =>
+      read(await service.request(path, { headers: { cookie: cookie + more }, redirect: "manual" })),
     upload: async (path: string, files: ReadonlyArray<File>) => {
       const body = new FormData()
       body.append("_csrf", csrf)

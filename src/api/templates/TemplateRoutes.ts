@@ -57,7 +57,7 @@ export const layer = managed(
           Effect.gen(function* () {
             const org = yield* organization
             const { ids, ...change } = yield* body
-            const changed = yield* batch.change(org, ids, change)
+            const { length: changed } = yield* batch.change(org, ids, change)
             if (changed === 0) yield* noteNothing
             return { changed }
           }).pipe(orProposed((changed: number) => ({ changed }))),

@@ -16,6 +16,7 @@ import { Icon, Mark } from "./Icon.tsx"
 import { Note } from "./Note.tsx"
 import { type PagePlace, PlaceContext } from "./PagePlace.ts"
 import { Toast } from "./Toast.tsx"
+import type { UndoForm } from "../Undo.ts"
 
 const nextTheme: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" }
 const themeNames: Record<Theme, string> = { auto: english("system"), dark: english("dark"), light: english("light") }
@@ -150,7 +151,7 @@ const Foot = ({ path, session, theme }: {
 
 /** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
-  { back, can, children, flash, org, organizations, path, query, role, searches, session, theme, unread }:
+  { back, can, children, flash, org, organizations, path, query, role, searches, session, theme, undo, unread }:
     & Omit<PagePlace, "csrf" | "account">
     & {
       readonly session: SignedIn
@@ -166,6 +167,7 @@ export const Frame = (
       /** Unread notifications of the person in the organization. */
       readonly unread: number
       readonly flash: string | undefined
+      readonly undo: UndoForm | undefined
       readonly children: ComponentChildren
     },
 ) => {
@@ -205,7 +207,6 @@ export const Frame = (
             <CommandBar base={base} commands={commandsFor(base, role, can)} searches={searches} />
           )}
           <main id="main" tabIndex={-1}>
-            {flash !== undefined && <Toast close={withoutFlash(path, query)}>{flash}</Toast>}
             {inSandbox && (
               <Note>
                 {t`This is the sandbox of ${org.name}. It shows what test keys did; none of it counts in results. ${(
@@ -214,6 +215,7 @@ export const Frame = (
               </Note>
             )}
             <PlaceContext.Provider value={{ path, can, csrf: session.csrfToken, account: session.account.email }}>
+              {flash !== undefined && <Toast close={withoutFlash(path, query)} undo={undo}>{flash}</Toast>}
               {children}
             </PlaceContext.Provider>
           </main>

@@ -251,6 +251,14 @@ const switches: Readonly<Record<string, ConnectionChange | "resume">> = {
   disabled: { enabled: false },
 }
 
+/** Switches that another switch reverses. */
+const reverses: Readonly<Record<string, string>> = {
+  paused: "resumed",
+  resumed: "paused",
+  enabled: "disabled",
+  disabled: "enabled",
+}
+
 const newAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
   const connections = yield* Connections
   const platform = yield* platformIn(visit)
@@ -280,7 +288,13 @@ const switchAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
     return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: t`There is no such switch` }] })
   }
   yield* change === "resume" ? connections.resume(visit.org.slug, name) : connections.put(visit.org.slug, name, change)
-  return { to: `${pathOf(visit)}/${name}`, done: `connection-${to}` }
+  const at = `${pathOf(visit)}/${name}`
+  const back = reverses[to]
+  return {
+    to: at,
+    done: `connection-${to}`,
+    undo: back === undefined ? undefined : { to: `${at}/switch`, fields: { to: back } },
+  }
 })
 
 const removePage = Effect.fnUntraced(function* (visit: Visit) {

@@ -36,7 +36,7 @@ import { choiceOf, chosenColumns, columnsCookie } from "./Columns.ts"
 import { leadOf } from "./Lead.ts"
 import { LeadCard } from "./LeadCard.tsx"
 import { Period } from "./Period.tsx"
-import { UndoNote } from "./SwitchPages.tsx"
+import { SwitchNote } from "./SwitchPages.tsx"
 import { ColumnChoice, Variants } from "./Variants.tsx"
 import { whatChanged } from "./WhatChanged.ts"
 import { attributeText, list, segmentText, shipLabel, shownVerdict } from "./Words.ts"
@@ -228,7 +228,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     },
     <ErrorSummary faults={faults} labels={Record.map(labels, translated)} />,
     stop !== undefined && <StoppedNote org={org} path={path} stop={stop} visit={visit} />,
-    <UndoNote path={path} template={template} visit={visit} />,
+    <SwitchNote template={template} visit={visit} />,
     <LeadCard
       lead={leadOf(found, over.points, outlook)}
       actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}

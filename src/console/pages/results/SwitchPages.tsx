@@ -27,8 +27,8 @@ import { list, preferenceTexts, shipLabel, shippingText, shownVerdict, waitText 
 
 // Giving all traffic to one variant and stopping losers: each asks once, says what will happen, and can be undone on the results page.
 
-/** Most characters of the ids that the link back to the results carries, so that the change can be undone there. */
-const mostUndone = 1_500
+/** Most characters of the ids that the link back to the results carries, so that the page names the variants. */
+const mostNamed = 1_500
 
 const pathsOf = (org: string, template: string) => {
   const base = `/console/o/${org}/templates/${encodeURIComponent(template)}`
@@ -38,7 +38,7 @@ const pathsOf = (org: string, template: string) => {
 const read = ({ org, params }: Visit) =>
   Templates.use((templates) => templates.outline(org.slug, params["template"] ?? ""))
 
-/** The results page with the change, so that it can be undone. */
+/** The results page with the change, which its message can undo. */
 const backTo = (
   path: string,
   done: string,
@@ -48,12 +48,15 @@ const backTo = (
     ...changed.deactivated.map((id) => ["activate", id]),
     ...changed.activated.map((id) => ["deactivate", id]),
   ])
-  return { to: query.size === 0 || `${query}`.length > mostUndone ? path : `${path}?${query}`, done }
+  return {
+    to: query.size === 0 || `${query}`.length > mostNamed ? path : `${path}?${query}`,
+    done,
+    undo: { to: `${path}/undo`, fields: { activate: changed.deactivated, deactivate: changed.activated } },
+  }
 }
 
-/** The change made a moment ago, with a button that undoes it. Empty for other visits. */
-export const UndoNote = ({ path, template, visit }: {
-  readonly path: string
+/** The change made a moment ago. Empty for other visits. */
+export const SwitchNote = ({ template, visit }: {
   readonly template: { readonly variants: ReadonlyArray<Pick<Variant, "active" | "id" | "name">> }
   readonly visit: Visit
 }) => {
@@ -74,11 +77,6 @@ export const UndoNote = ({ path, template, visit }: {
           t`The history of the template has this change.`,
         ].join(" ")}
       </p>
-      <Form action={`${path}/undo`} inline>
-        {activate.map((id) => <input type="hidden" name="activate" value={id} />)}
-        {deactivate.map((id) => <input type="hidden" name="deactivate" value={id} />)}
-        <Submit kind="plain">{t`Undo`}</Submit>
-      </Form>
     </Note>
   )
 }

@@ -390,7 +390,9 @@ const switched = (enabled: boolean) =>
       return yield* new SourceNotFound({ id: sourceId })
     }
     yield* (yield* WebhookSources).put(visit.org.slug, sourceId, { enabled })
-    return { to: `${sourcesPath(visit)}/${sourceId}`, done: enabled ? "source-enabled" : "source-disabled" }
+    const at = `${sourcesPath(visit)}/${sourceId}`
+    const [done, reverse] = enabled ? ["source-enabled", "disable"] : ["source-disabled", "enable"]
+    return { to: at, done, undo: { to: `${at}/${reverse}` } }
   })
 
 const sourceAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {

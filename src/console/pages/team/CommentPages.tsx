@@ -306,13 +306,18 @@ const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   return { to: here(visit), done: "comment-added" }
 })
 
-const change = (done: string, patchOf: (fields: Fields) => object) =>
+/** `reverse`: the action of a comment that undoes the change. */
+const change = (done: string, patchOf: (fields: Fields) => object, reverse?: string) =>
   Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     yield* template(visit)
     const { id, template_id } = yield* comment(visit)
     const patch = yield* decoded(decodePatch(patchOf(fields)))
     yield* (yield* Comments).change(visit.org.slug, template_id, id, patch, visit.actor)
-    return { to: here(visit), done }
+    return {
+      to: here(visit),
+      done,
+      undo: reverse === undefined ? undefined : { to: `${here(visit)}/${id}/${reverse}` },
+    }
   })
 
 /** Comments on a template. */
@@ -323,8 +328,8 @@ export const layer = pages(({ action, asks, form, page }) => {
     page(all, "listComments", list),
     action(all, "createComment", add, list),
     ...form(one, "updateComment", edit, change("comment-changed", ({ text }) => ({ text: lines(text) }))),
-    action(`${one}/resolve`, "updateComment", change("comment-resolved", () => ({ resolved: true }))),
-    action(`${one}/reopen`, "updateComment", change("comment-opened", () => ({ resolved: false }))),
+    action(`${one}/resolve`, "updateComment", change("comment-resolved", () => ({ resolved: true }), "reopen")),
+    action(`${one}/reopen`, "updateComment", change("comment-opened", () => ({ resolved: false }), "resolve")),
     ...asks(
       `${one}/delete`,
       "deleteComment",

@@ -1,15 +1,19 @@
 import { Effect, Layer } from "effect"
 import { noteNothing } from "../../../accounts/Audit.ts"
 import { Memberships } from "../../../accounts/Memberships.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
 import { TemplateListing, type TemplatesPage } from "../../../api/templates/TemplateListing.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { isNarrowed, listQueryIn, queryOf } from "../../../domain/List.ts"
-import { TemplateBatchInput } from "../../../domain/TemplateSwitches.ts"
+import type { OrgSlug } from "../../../domain/Ids.ts"
+import type { Template, Variant } from "../../../domain/Template.ts"
+import { TemplateBatchInput, VariantSwitch } from "../../../domain/TemplateSwitches.ts"
 import { t } from "../../../languages/Language.ts"
 import { Drafts } from "../../../templates/Drafts.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
+import { Templates } from "../../../templates/Templates.ts"
 import { TemplateBatch } from "../../../templates/TemplateBatch.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { Card } from "../../components/Card.tsx"
@@ -21,9 +25,10 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { formFields } from "../../FormReaders.ts"
 import { decoded, type Fields, ownPath, type Visit } from "../../Routes.tsx"
+import type { Undo } from "../../Undo.ts"
 import { ViewsBar, viewsOf, withStartView } from "../ViewPages.tsx"
 import { createPath, exportPath, importPath, listPath } from "./Paths.ts"
-import { BatchBar, type BatchName, Nothing, shownAt, TemplateTable } from "./TemplateListParts.tsx"
+import { BatchBar, type BatchName, batchPath, Nothing, shownAt, TemplateTable } from "./TemplateListParts.tsx"
 
 const pageSize = 20
 
@@ -141,20 +146,71 @@ const maxBatch = 100
 
 const decodeBatch = decoder(TemplateBatchInput)
 
-/** The changes that forms ask for, as the API takes them, and the messages after them. */
+/** The action that reverses a change, with its fields. Undefined if no action does. `before`: the changed templates as they were. */
+type Reverse = (
+  before: ReadonlyArray<Template>,
+  fields: Fields,
+) => readonly [action: BatchName | "switch", fields: Undo["fields"]] | undefined
+
+const idsOf = (some: ReadonlyArray<Pick<Template, "id"> | Pick<Variant, "id">>): ReadonlyArray<string> =>
+  some.map(({ id }) => id)
+
+/** Switches the variants back that a change to `active` has switched. A value has the ids of a template and its variants. */
+const switchBack = (active: boolean): Reverse => (before) => [
+  "switch",
+  {
+    active: `${!active}`,
+    variants: before.map(({ id, variants }) =>
+      [id, ...idsOf(variants.filter((one) => one.active !== active))].join("\t")
+    ),
+  },
+]
+
+/** The changes that forms ask for, as the API takes them, the messages after them, and what reverses them. */
 const batches: {
-  readonly [what in BatchName]: { readonly done: string; readonly change: (fields: Fields) => object }
+  readonly [what in BatchName]: {
+    readonly done: string
+    readonly change: (fields: Fields) => object
+    readonly reverse: Reverse
+  }
 } = {
-  activate: { done: "templates-activated", change: () => ({ active: true }) },
-  deactivate: { done: "templates-deactivated", change: () => ({ active: false }) },
-  archive: { done: "templates-archived", change: () => ({ archived: true }) },
-  restore: { done: "templates-restored", change: () => ({ archived: false }) },
-  tag: { done: "templates-tagged", change: ({ tag = "" }) => ({ add_tags: [tag.trim()] }) },
-  untag: { done: "templates-untagged", change: ({ tag = "" }) => ({ remove_tags: [tag.trim()] }) },
-  owner: { done: "templates-owned", change: ({ owner = "" }) => ({ owner: owner === "" ? null : owner }) },
+  activate: { done: "templates-activated", change: () => ({ active: true }), reverse: switchBack(true) },
+  deactivate: { done: "templates-deactivated", change: () => ({ active: false }), reverse: switchBack(false) },
+  archive: {
+    done: "templates-archived",
+    change: () => ({ archived: true }),
+    reverse: (before) => ["restore", { id: idsOf(before) }],
+  },
+  restore: {
+    done: "templates-restored",
+    change: () => ({ archived: false }),
+    reverse: (before) => ["archive", { id: idsOf(before) }],
+  },
+  tag: {
+    done: "templates-tagged",
+    change: ({ tag = "" }) => ({ add_tags: [tag.trim()] }),
+    reverse: (before, { tag = "" }) => ["untag", { id: idsOf(before), tag }],
+  },
+  untag: {
+    done: "templates-untagged",
+    change: ({ tag = "" }) => ({ remove_tags: [tag.trim()] }),
+    reverse: (before, { tag = "" }) => ["tag", { id: idsOf(before), tag }],
+  },
+  owner: {
+    done: "templates-owned",
+    change: ({ owner = "" }) => ({ owner: owner === "" ? null : owner }),
+    // One form sets one owner.
+    reverse: ([first, ...others]) =>
+      others.some(({ owner }) => owner !== first!.owner)
+        ? undefined
+        : ["owner", { id: idsOf([first!, ...others]), owner: first!.owner ?? "" }],
+  },
 }
 
 const batchFields = formFields({ id: (sent = "") => sent.split("\n"), back: ownPath })
+
+/** The list, or the page of it from which a form was sent. */
+const placeOf = (org: OrgSlug, back: string | undefined) => back?.startsWith(listPath(org)) ? back : listPath(org)
 
 const batchAction = (what: BatchName) =>
   Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
@@ -165,18 +221,44 @@ const batchAction = (what: BatchName) =>
         faults: [{ pointer: "", detail: t`No template is chosen: tick its box first` }],
       })
     }
-    const { change, done } = batches[what]
+    const { change, done, reverse } = batches[what]
     const { ids: some, ...wanted } = yield* decoded(decodeBatch({ ids, ...change(fields) })).pipe(
       Effect.mapError(({ faults }) =>
         new InvalidInput({ faults: faults.map(({ detail }) => ({ pointer: "", detail: t`The tag ${detail}` })) })
       ),
     )
-    const changed = yield* (yield* TemplateBatch).change(org.slug, some, wanted)
-    const to = back !== undefined && back.startsWith(listPath(org.slug)) ? back : listPath(org.slug)
-    if (changed > 0) return { to, done, counts: { changed, left: some.length - changed } }
+    const before = yield* (yield* TemplateBatch).change(org.slug, some, wanted)
+    const to = placeOf(org.slug, back)
+    if (before.length > 0) {
+      const [action, values] = reverse(before, fields) ?? []
+      return {
+        to,
+        done,
+        counts: { changed: before.length, left: some.length - before.length },
+        undo: action === undefined ? undefined : { to: batchPath(org.slug, action), fields: { ...values, back: to } },
+      }
+    }
     yield* noteNothing
     return { to, done: "templates-unchanged" }
   })
+
+const switchFields = formFields({
+  active: (sent) => sent === "true",
+  back: ownPath,
+  variants: (sent = "") => sent.split("\n").map((line) => line.split("\t").map(lookedUp)),
+})
+
+const decodeSwitch = decoder(VariantSwitch)
+
+/** Switches variants of several templates, as `switchBack` names them. */
+const switchAction = Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
+  const { active, back, variants } = switchFields(fields)
+  for (const [template = "", ...ids] of variants) {
+    const wanted = yield* decoded(decodeSwitch({ [active ? "activate" : "deactivate"]: ids }))
+    yield* (yield* Templates).switchVariants(org.slug, template, wanted)
+  }
+  return { to: placeOf(org.slug, back), done: "variants-restored" }
+})
 
 /** The list of templates. */
 export const layer = pages(({ action, page }) => [
@@ -184,4 +266,5 @@ export const layer = pages(({ action, page }) => [
   ...(Object.keys(batches) as ReadonlyArray<BatchName>).map((what) =>
     action(`/console/o/:org/templates/-/${what}`, "changeTemplates", batchAction(what), list)
   ),
+  action("/console/o/:org/templates/-/switch", "changeTemplates", switchAction, list),
 ]).pipe(Layer.provide([TemplateBatch.layer, TemplateListing.layer]))

@@ -31,7 +31,8 @@ const batchWords = {
   restore: english("Restore"),
 } as const
 
-const batchPath = (org: OrgSlug, what: BatchName) => `${listPath(org)}/-/${what}`
+/** Path of a change of the chosen templates, and of the form that switches variants back. */
+export const batchPath = (org: OrgSlug, what: BatchName | "switch") => `${listPath(org)}/-/${what}`
 
 /** Numbers of drafts, and of changes that wait for approval, by template. */
 export interface Unpublished {

@@ -149,7 +149,8 @@ const duplicate = Effect.fnUntraced(function* (visit: Visit) {
 const setArchived = (archived: boolean) =>
   Effect.fnUntraced(function* (visit: Visit) {
     yield* (yield* Templates).update(visit.org.slug, idOf(visit), { archived })
-    return { to: home(visit), done: archived ? "template-archived" : "template-restored" }
+    const [done, reverse] = archived ? ["template-archived", "restore"] : ["template-restored", "archive"]
+    return { to: home(visit), done, undo: { to: `${home(visit)}/${reverse}` } }
   })
 
 const confirmArchive = Effect.fnUntraced(function* (visit: Visit) {

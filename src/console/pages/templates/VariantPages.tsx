@@ -221,7 +221,11 @@ const stateAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     idOf(visit, "variant"),
     { active },
   )
-  return { to: `${home(visit)}?at=${encodeURIComponent(id)}`, done: active ? "variant-on" : "variant-off" }
+  return {
+    to: `${home(visit)}?at=${encodeURIComponent(id)}`,
+    done: active ? "variant-on" : "variant-off",
+    undo: { to: `${here(visit)}/state`, fields: active ? {} : { active: "true" } },
+  }
 })
 
 const duplicateAction = Effect.fnUntraced(function* (visit: Visit) {

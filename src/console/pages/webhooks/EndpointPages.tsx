@@ -288,13 +288,14 @@ const acting = (
     }
   })
 
-const enable = acting((endpoints, org, id) =>
-  Effect.as(endpoints.update(org, id, { enabled: true }), "endpoint-enabled")
-)
-
-const disable = acting((endpoints, org, id) =>
-  Effect.as(endpoints.update(org, id, { enabled: false }), "endpoint-disabled")
-)
+const switched = (enabled: boolean) =>
+  Effect.fnUntraced(function* (visit: Visit) {
+    const endpoint = yield* existing(visit)
+    yield* (yield* WebhookEndpoints).update(visit.org.slug, endpoint.id, { enabled })
+    const to = pathOf(visit, endpoint)
+    const [done, reverse] = enabled ? ["endpoint-enabled", "disable"] : ["endpoint-disabled", "enable"]
+    return { to, done, undo: { to: `${to}/${reverse}` } }
+  })
 
 const ping = acting((endpoints, org, id) => Effect.as(endpoints.ping(org, id), "endpoint-tested"))
 
@@ -340,8 +341,8 @@ export const layer = pages(({ action, asks, form, page }) => {
     ...form(`${base}/-/new`, "createWebhookEndpoint", newPage, create),
     page(`${base}/:endpoint`, "getWebhookEndpoint", show),
     ...form(`${base}/:endpoint/edit`, "updateWebhookEndpoint", editPage, save),
-    action(`${base}/:endpoint/enable`, "updateWebhookEndpoint", enable),
-    action(`${base}/:endpoint/disable`, "updateWebhookEndpoint", disable),
+    action(`${base}/:endpoint/enable`, "updateWebhookEndpoint", switched(true)),
+    action(`${base}/:endpoint/disable`, "updateWebhookEndpoint", switched(false)),
     action(`${base}/:endpoint/ping`, "pingWebhookEndpoint", ping),
     action(`${base}/:endpoint/replay`, "replayWebhookEvents", replay),
     ...asks(`${base}/:endpoint/rotate`, "rotateWebhookSecret", askRotate, rotate),
