@@ -62,9 +62,11 @@ export const withoutReading = (settings: SourceSettings): SourceSettings => {
 export const unknownFaults = (source: SourceId, settings: SourceSettings): ReadonlyArray<Fault> => {
   const options = Object.keys(settingsOf(platforms[source]).fields).filter((name) => name !== "secrets")
   const known = [...options, ...readingOptions[source] ?? []].sort()
+  const platform = platforms[source]
+  const named = source === platform ? source : `${source} (${platform})`
   return Object.keys(settings).filter((name) => !known.includes(name)).map((name) => ({
     pointer: `/settings${pointerTo([name])}`,
-    detail: `is not a setting of ${source} (${platforms[source]}). Its settings are ${known.join(", ")}`,
+    detail: `is not a setting of ${named}. Its settings are ${known.join(", ")}`,
   }))
 }
 

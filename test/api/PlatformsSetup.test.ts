@@ -86,6 +86,9 @@ suiteOnPlatforms("The setup of webhook sources", (server) => {
       const { detail } = body.errors.find(({ pointer }: Json) => pointer === "/settings/secrets")
       assert.isTrue(detail.endsWith(`Its settings are ${known}`), detail)
     }
+    const { body } = await org.manage("PUT", "/webhooks/postmark", { settings: { user: "ann" } })
+    const { detail } = body.errors.find(({ pointer }: Json) => pointer === "/settings/user")
+    assert.strictEqual(detail, "is not a setting of postmark. Its settings are header")
   })
 
   it("accepts a batch of which Segment signed the first item only as its settings say", async () => {
