@@ -14,7 +14,9 @@ export const secretKeyCommand = commandGroup("secret-key", "Keys of SECRET_KEY, 
       `Encrypted ${changed} values again`,
       ...keys.flatMap(({ id, removable, state, values }) =>
         removable
-          ? [`Key ${id} can be removed from SECRET_KEY. Keep it with backups that were made before`]
+          ? [
+            `Key ${id} can be removed from SECRET_KEY, or its file DATA_DIR/secret-key deleted. Keep it with backups that were made before`,
+          ]
           : state === "missing"
           ? [`${values} values need the missing key ${id}: add it to SECRET_KEY, or enter these secrets again`]
           : state === "decrypting"

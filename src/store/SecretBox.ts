@@ -68,7 +68,7 @@ const localKey = (dataDir: string): Effect.Effect<Key, SecretFileFaulty> =>
 /**
  * Encrypts secrets that are stored and used again, such as the signing secret of a platform: AES-256-GCM under
  * `SECRET_KEY`, bound to its purpose, so that a stored secret cannot be moved to another place. On the embedded store
- * without `SECRET_KEY`, the key is in `DATA_DIR/secret-key`.
+ * without `SECRET_KEY`, the key is in `DATA_DIR/secret-key`. With `SECRET_KEY`, the key of an existing file still decrypts.
  */
 export class SecretBox extends Context.Service<SecretBox, {
   /**
@@ -111,9 +111,11 @@ export class SecretBox extends Context.Service<SecretBox, {
         onSome: secretsIn,
       })
       const given = texts.map(keyOf)
-      const keys: Effect.Effect<ReadonlyArray<Key>, SecretFileFaulty> = kind === "postgres"
-        ? Effect.succeed(given)
-        : Effect.map(localKey(dataDir), (local) => [...given, local])
+      const keys: Effect.Effect<ReadonlyArray<Key>, SecretFileFaulty> = Effect.suspend(() =>
+        kind === "postgres" || (given.length > 0 && !existsSync(fileOf(dataDir)))
+          ? Effect.succeed(given)
+          : Effect.map(localKey(dataDir), (local) => [...given, local])
+      )
 
       const seal = Effect.fnUntraced(function* (purpose: string, secret: Redacted.Redacted<string>) {
         const key = (yield* keys)[0]

@@ -115,7 +115,10 @@ describe("rotation of SECRET_KEY", () => {
         const parlance = { PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken }
         const { output } = await runCommand(["secret-key", "reencrypt"], parlance)
         assert.include(output, `Encrypted ${decrypting.values - 1} values again`)
-        assert.include(output, `Key ${idOf(first)} can be removed from SECRET_KEY`)
+        assert.include(
+          output,
+          `Key ${idOf(first)} can be removed from SECRET_KEY, or its file DATA_DIR/secret-key deleted`,
+        )
         assert.deepStrictEqual((await service.manage("POST", "/secret-keys/reencrypt")).body, {
           changed: 0,
           keys: [

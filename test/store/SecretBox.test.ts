@@ -149,6 +149,16 @@ describe("SecretBox", () => {
       )
     })))
 
+  it.effect("creates no key file with SECRET_KEY", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const given = { DATA_DIR: folder, SECRET_KEY: newKey() }
+      const sealed = yield* withBox("embedded", given, seal("p", "hidden-secret"))
+      assert.strictEqual(yield* withBox("embedded", given, open("p", sealed)), "hidden-secret")
+      assert.lengthOf(yield* withBox("embedded", given, Effect.flatMap(SecretBox, ({ ids }) => ids)), 1)
+      assert.isFalse(existsSync(join(folder, "secret-key")))
+    })))
+
   it.effect("reports a key file that contains no valid key", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
