@@ -317,7 +317,7 @@ describeShop("Templates in the console", (shop) => {
       `${base}/seen/variants/a/message?name=body_html&fields=%7B%22name%22%3A%22%3Ci%3E%22%7D`,
     )
     const font = "<style>:where(body){font-family:Arial,Helvetica,sans-serif}</style>"
-    assert.strictEqual(message.text, `<p>&lt;i&gt;</p>${script}${font}`)
+    assert.strictEqual(message.text, `<p>&lt;i&gt;</p>${script}${font}<base target="_blank">`)
     assert.match(
       message.headers.get("content-security-policy")!,
       /default-src 'none'; img-src 'self' data: https:; style-src 'unsafe-inline'; sandbox;/,
