@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
+import { patchOf } from "../../src/console/pages/SettingsPages.tsx"
 import { deliveryReason, faultText } from "../../src/console/RetoldTexts.ts"
 import { expiredText } from "../../src/delivery/AttemptOutcome.ts"
 import { decoder } from "../../src/domain/Faults.ts"
@@ -28,6 +29,22 @@ describe("texts of layers below in the console", () => {
         "muss eine Zahl sein",
         "muss zwischen 0 und 0,5 liegen",
       ])
+    }))
+
+  it.effect("are faults of settings, each as a whole", () =>
+    Effect.gen(function* () {
+      const faultsOf = () => {
+        const sent = { time_zone: "Nowhere", exploration_floor: "x", currency: "eu", conversion_events: "a\n\u0007" }
+        const patch = patchOf({ ...sent, name: "Shop", allowed_days: "mon" })
+        return Result.isFailure(patch) ? patch.failure : []
+      }
+      const shown = [...yield* inGerman(() => faultsOf().map(({ detail }) => faultText(detail)))]
+      assert.includeMembers(shown, [
+        "muss eine IANA-Zeitzone wie Europe/Berlin oder UTC sein",
+        "muss eine Zahl von 0 bis 20 sein",
+        "muss ein ISO-4217-Code aus drei Großbuchstaben sein, etwa EUR",
+      ])
+      assert.isEmpty(shown.filter((text) => /must|such as/.test(text)))
     }))
 
   it.effect("are faults of Liquid with their place", () =>

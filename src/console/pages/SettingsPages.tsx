@@ -1,10 +1,11 @@
 import { roleName } from "../Format.ts"
+import { faultText } from "../RetoldTexts.ts"
 import { Effect, Record, Result } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { type Organization, OrganizationPatch } from "../../domain/Organization.ts"
 import { DayOfWeek } from "../../domain/Season.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
@@ -86,8 +87,10 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
           detail: pointer === "/allowed_days" && chosen.length === 0
             ? t`choose at least one day`
             : line !== undefined
-            ? t`line ${Number(line) + 1} ${detail}`
-            : ranges[pointer] ?? detail,
+            ? t`line ${Number(line) + 1} ${faultText(detail)}`
+            : ranges[pointer] === undefined
+            ? detail
+            : translated(ranges[pointer]),
         }
       }),
   )

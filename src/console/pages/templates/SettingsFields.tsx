@@ -3,6 +3,7 @@ import type { Member } from "../../../accounts/Account.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { english, t, translated } from "../../../languages/Language.ts"
+import { faultText } from "../../RetoldTexts.ts"
 import { percentText, shareOf } from "../../FieldShare.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
@@ -117,9 +118,9 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
       .replace(/^\/locale\/(?:attribute|field)$/, "/locale_name").replace("/locale/default", "/locale_default")
       .replace(/^\/(conversion_events|tags)\/\d+$/, "/$1"),
     detail: pointer.startsWith("/tags/")
-      ? t`tag ${Number(pointer.split("/")[2]) + 1} ${detail}`
+      ? t`tag ${Number(pointer.split("/")[2]) + 1} ${faultText(detail)}`
       : pointer.startsWith("/conversion_events/")
-      ? t`line ${Number(pointer.split("/")[2]) + 1} ${detail}`
+      ? t`line ${Number(pointer.split("/")[2]) + 1} ${faultText(detail)}`
       : pointer === "/holdout/share"
       ? t`must be a number from 0 to 50`
       : pointer === "/runner_up_floor"
