@@ -35,6 +35,17 @@ describeShop("Layouts", (shop) => {
     }
   })
 
+  it("are chosen for templates that get different ids at the same time", async () => {
+    const editor = await shop.signIn("editor@example.com")
+    const made = await Promise.all(
+      Array.from({ length: 4 }, () => editor.post(`${base}/-/new`, { ...settings, name: "שלום", layout: "offer" })),
+    )
+    assert.deepStrictEqual(
+      made.map(({ headers, text }) => headers.get("location")?.split("/new-variant")[0] ?? text).sort(),
+      ["template", "template-2", "template-3", "template-4"].map((id) => `${base}/${id}`),
+    )
+  })
+
   it("are offered for a new template, and fill its first variant", async () => {
     const editor = await shop.signIn("editor@example.com")
     const page = (await editor.get(`${base}/-/new?layout=offer`)).text

@@ -27,10 +27,10 @@ const firstFields = ({ query }: Visit): Fields => ({
   layout: layoutOf(query.get("layout"))?.id ?? "",
 })
 
-/** An id made from a name that no template has. */
-const freeTemplateId = (org: string, name: string) =>
+/** An id made from a name that no template has, and that is none of `taken`. */
+const freeTemplateId = (org: string, name: string, taken: ReadonlyArray<string> = []) =>
   TemplateCache.useSync((templates) =>
-    freeId(idOfName(name) || "template", (id) => templates.template(org, id) !== undefined)
+    freeId(idOfName(name) || "template", (id) => taken.includes(id) || templates.template(org, id) !== undefined)
   )
 
 const create = Effect.fnUntraced(function* (
@@ -79,12 +79,20 @@ const create = Effect.fnUntraced(function* (
 const nameFields = formFields({ id: text, name: typed })
 
 const newAction = Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
+  const templates = yield* Templates
   const { id: written, name } = nameFields(fields)
-  const id = written || (yield* freeTemplateId(org.slug, name))
-  const input = yield* decoded(decodeInput({ id, ...settingsInput(fields) })).pipe(
-    Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
-  )
-  const made = yield* (yield* Templates).create(org.slug, input).pipe(
+  // Ids that other forms, sent at the same time, got first.
+  const taken: Array<string> = []
+  const create = Effect.gen(function* () {
+    const id = written || (yield* freeTemplateId(org.slug, name, taken))
+    const input = yield* decoded(decodeInput({ id, ...settingsInput(fields) })).pipe(
+      Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
+    )
+    taken.push(id)
+    return yield* templates.create(org.slug, input)
+  })
+  const made = yield* create.pipe(
+    Effect.retry({ times: 20, while: ({ _tag }) => _tag === "AlreadyExists" && written === "" }),
     Effect.catchTag(
       "AlreadyExists",
       () => new InvalidInput({ faults: [{ pointer: "/id", detail: t`is taken: choose another` }] }),
