@@ -9,6 +9,7 @@ CREATE TABLE accounts (
   password_origin text,
   password_set_at timestamp with time zone,
   language text,
+  last_seen_on date,
   UNIQUE (email),
   PRIMARY KEY (id)
 );

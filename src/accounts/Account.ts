@@ -62,6 +62,9 @@ export const Member = Schema.Struct({
     description: "Group of the identity provider that assigned the role; null if a person invited or added the member",
   }),
   since: Schema.String,
+  last_seen_on: Schema.NullOr(Schema.String).annotate({
+    description: "Last day (UTC) on which the person used the console, such as `2026-11-30`; null: never, or not known",
+  }),
 }).annotate({ identifier: "Member" })
 export type Member = typeof Member.Type
 

@@ -16,6 +16,7 @@ interface Row {
   readonly secondFactor: boolean
   readonly fromGroup: string | null
   readonly createdAt: Date
+  readonly lastSeenOn: string | null
 }
 
 const fromRow = (row: Row): Member => ({
@@ -26,6 +27,7 @@ const fromRow = (row: Row): Member => ({
   second_factor: row.secondFactor,
   from_group: row.fromGroup,
   since: row.createdAt.toISOString(),
+  last_seen_on: row.lastSeenOn,
 })
 
 /** Roles of accounts in organizations. A change takes effect with the next request. */
@@ -61,7 +63,8 @@ export class Memberships extends Context.Service<Memberships, {
 
       const members = (org: OrgSlug) =>
         Effect.orDie(sql<Row>`
-          SELECT m.account_id, a.email, a.name, m.role, m.created_at, m.from_group, ${secondFactor}
+          SELECT m.account_id, a.email, a.name, m.role, m.created_at, m.from_group,
+            a.last_seen_on::text AS last_seen_on, ${secondFactor}
           FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.org_slug = ${org} ORDER BY a.email`)
 
       const notOneself = (account: string, by: Actor) =>
@@ -90,7 +93,7 @@ export class Memberships extends Context.Service<Memberships, {
             ON CONFLICT (org_slug, account_id) DO UPDATE SET role = EXCLUDED.role, from_group = NULL
             RETURNING m.account_id, m.role, m.created_at, m.from_group)
           SELECT w.account_id, a.email, a.name, w.role, w.created_at, w.from_group,
-            ${secondFactor} FROM written w JOIN accounts a ON a.id = w.account_id`)
+            a.last_seen_on::text AS last_seen_on, ${secondFactor} FROM written w JOIN accounts a ON a.id = w.account_id`)
         return row === undefined ? yield* new AccountNotFound({ id: account }) : fromRow(row)
       })
 

@@ -99,6 +99,14 @@ export class Sessions extends Context.Service<Sessions, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
+      /** Stores the day on which the account was last used. */
+      const seen = (accountId: string, now: Date) => {
+        const day = sql`${now.toISOString().slice(0, 10)}::date`
+        return Effect.orDie(sql`
+          UPDATE accounts a SET last_seen_on = ${day}
+          WHERE a.id = ${accountId} AND coalesce(a.last_seen_on < ${day}, true)`)
+      }
+
       const start = Effect.fn("Sessions.start")(function* (
         accountId: string,
         client: Client,
@@ -120,7 +128,9 @@ export class Sessions extends Context.Service<Sessions, {
               ${new Date(now.getTime() + absoluteMillis)}::timestamptz
             FROM accounts a WHERE a.id = ${accountId} ${unchanged} FOR SHARE OF a RETURNING sessions.id`
         })))
-        return rows.length === 0 ? undefined : token
+        if (rows.length === 0) return undefined
+        yield* seen(accountId, now)
+        return token
       })
 
       const resolve = Effect.fn("Sessions.resolve")(function* (token: string) {
@@ -141,6 +151,7 @@ export class Sessions extends Context.Service<Sessions, {
         if (row === undefined) return undefined
         if (now.getTime() - row.lastSeenAt.getTime() > seenEveryMillis) {
           yield* Effect.orDie(sql`UPDATE sessions s SET last_seen_at = ${now} WHERE s.id = ${row.id}`)
+          yield* seen(row.accountId, now)
         }
         const { accountId, administrator, createdAt, email, id, language, method, name, orgs } = row
         const { requiring, roles, secondFactor } = row

@@ -227,6 +227,34 @@ describe("accounts", () => {
         yield* limits.attempt(attemptAt("spray-61@example.com", "203.0.113.10"))
       })))
 
+    it.effect("keep the day of their last use after their sessions have ended", () =>
+      timed(Effect.gen(function* () {
+        const memberships = yield* Memberships
+        const sessions = yield* Sessions
+        const org = yield* organization
+        const { id } = yield* make("seen@example.com")
+        yield* memberships.put(org, id, "viewer", token)
+        const seen = Effect.map(
+          memberships.list(org),
+          (members) => members.find(({ account_id }) => account_id === id)!.last_seen_on,
+        )
+        assert.isNull(yield* seen)
+        const session = yield* begin(id)
+        assert.strictEqual(yield* seen, "1970-01-01")
+        for (
+          const [duration, day] of [["11 hours", "1970-01-01"], ["11 hours", "1970-01-01"], [
+            "2 hours",
+            "1970-01-02",
+          ]] as const
+        ) {
+          yield* TestClock.adjust(duration)
+          yield* sessions.resolve(session)
+          assert.strictEqual(yield* seen, day)
+        }
+        yield* sessions.end(session)
+        assert.strictEqual(yield* seen, "1970-01-02")
+      })))
+
     it.effect("accept an invitation once, within 7 days, and for its own address only", () =>
       timed(Effect.gen(function* () {
         const org = yield* organization
