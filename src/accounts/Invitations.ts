@@ -44,6 +44,14 @@ export class Invitations extends Context.Service<Invitations, {
     org: OrgSlug,
     input: { readonly email: string; readonly role: Role; readonly invitedBy: string },
   ) => Effect.Effect<Invitation & { readonly token: string }, OrganizationNotFound>
+  /**
+   * Creates an invitation for each of `emails`, or none if one cannot be created. Otherwise like `create`. Fails with
+   * `OrganizationNotFound` for an unknown organization.
+   */
+  readonly createAll: (
+    org: OrgSlug,
+    input: { readonly emails: ReadonlyArray<string>; readonly role: Role; readonly invitedBy: string },
+  ) => Effect.Effect<ReadonlyArray<Invitation & { readonly token: string }>, OrganizationNotFound>
   /** Returns the open invitations, newest first. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Invitation>, OrganizationNotFound>
   /** Revokes an invitation. Fails with `InvitationNotFound` if the invitation is unknown, used or expired. */
@@ -145,6 +153,11 @@ export class Invitations extends Context.Service<Invitations, {
 
       return Invitations.of({
         create,
+        createAll: Effect.fn("Invitations.createAll")((org, { emails, ...input }) =>
+          sql.withTransaction(Effect.forEach(emails, (email) => create(org, { ...input, email }))).pipe(
+            Effect.catchTag("SqlError", Effect.die),
+          )
+        ),
         list,
         revoke,
         find,

@@ -21,7 +21,7 @@ const actions: ReadonlyArray<readonly [label: string, path: string, endpoint: st
   [english("Failed messages"), "/deliveries?state=failed", "listDeliveries"],
   [english("Archived templates"), "/templates?archived=true", "findTemplates"],
   [english("Create New API Key"), "/settings/keys/new", "createKey"],
-  [english("Invite a person"), "/settings/members/invite", "createInvitation"],
+  [english("Invite people"), "/settings/members/invite", "createInvitation"],
   [english("Create a test group"), "/settings/test-groups/-/new", "putTestGroup"],
   [english("Suppress an address"), "/suppressions#address", "addSuppression"],
   [english("Add a connection"), "/connections/-/new", "putConnection"],

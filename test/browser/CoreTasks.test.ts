@@ -123,8 +123,8 @@ describeInBrowser("The core tasks", start, (tried) => {
       await done("Your new API key")
     })
     await task("invite a colleague", async (click) => {
-      await click(link("Invite a person"))
-      await fill("E-mail address", "grace@example.com")
+      await click(link("Invite people"))
+      await fill("E-mail addresses", "grace@example.com")
       await click(button(/^Invite|^Create/))
       await done("The invitation is ready")
     })

@@ -275,7 +275,7 @@ const linkView = Effect.fnUntraced(function* (visit: Visit, { email, id }: Accou
       title: t`Link to choose a password`,
       back: { href: "/console/accounts", label: t`All accounts` },
     },
-    yield* linkNotes(visit, email),
+    yield* linkNotes(visit, [email]),
     <SecretOnce
       id="new-link"
       label={t`Link for ${email}`}

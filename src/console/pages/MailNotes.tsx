@@ -20,16 +20,26 @@ export const mailFault = (visit: Visit) =>
       </Note>
     )))
 
-/** How the person at `email` gets a new link: by a mail of Parlance, or from the visitor. */
-export const linkNotes = Effect.fnUntraced(function* (visit: Visit, email: string) {
+/** How the people at `emails` get their new links: by mails of Parlance, or from the visitor. */
+export const linkNotes = Effect.fnUntraced(function* (visit: Visit, emails: ReadonlyArray<string>) {
+  const [email = ""] = emails
   if (!(yield* MailQueue).isOn) {
-    return <Note kind="warn">{t`Copy the link now and send it to ${email}: it is shown this once.`}</Note>
+    return (
+      <Note kind="warn">
+        {emails.length === 1
+          ? t`Copy the link now and send it to ${email}: it is shown this once.`
+          : t`Copy the links now and send each to its person: they are shown this once.`}
+      </Note>
+    )
   }
   return (
     <>
       <Note>
-        {t`A mail with the link will be sent to ${email}. The link is shown this once, in case the mail is
-          lost.`}
+        {emails.length === 1
+          ? t`A mail with the link will be sent to ${email}. The link is shown this once, in case the mail is
+              lost.`
+          : t`A mail with the link will be sent to each person. The links are shown this once, in case a mail is
+              lost.`}
       </Note>
       {yield* mailFault(visit)}
     </>

@@ -1,6 +1,5 @@
-import type { Role } from "../../accounts/Account.ts"
-import { Effect } from "effect"
-import type { Invitation, Member } from "../../accounts/Account.ts"
+import { Effect, Schema } from "effect"
+import { Email, type Invitation, type Member, normalizeEmail, Role } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
 import { invitationPath, Invitations, validDays } from "../../accounts/Invitations.ts"
@@ -9,12 +8,12 @@ import { Memberships } from "../../accounts/Memberships.ts"
 import { OpenId } from "../../accounts/OpenId.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { OrganizationChanges } from "../../accounts/OrganizationChanges.ts"
-import type { Fault } from "../../domain/Errors.ts"
+import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
-import { InvitationBody, MemberBody } from "../../api/accounts/AccountsApi.ts"
+import { MemberBody } from "../../api/accounts/AccountsApi.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
-import { SecretOnce } from "../components/SecretOnce.tsx"
+import { CopyField } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { PostButton } from "../components/Form.tsx"
@@ -24,7 +23,8 @@ import { inputForm } from "../components/InputForm.tsx"
 import { MenuLink, MenuPost, RowMenu } from "../components/RowMenu.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
-import { count, counted, roleName, roleWords } from "../Format.ts"
+import { addressesIn, namingAddresses } from "../Addresses.ts"
+import { count, counted, date, roleName, roleWords } from "../Format.ts"
 import { type ListShape, queryOf } from "../../domain/List.ts"
 import { english, t, translated } from "../../languages/Language.ts"
 import { linkNotes } from "./MailNotes.tsx"
@@ -50,10 +50,30 @@ const roles: ReadonlyArray<readonly [Role, string, string]> = [
 /** The field for a role. */
 export const roleField = { label: english("Role"), as: "radio", options: roles } as const
 
-const invitationForm = inputForm(InvitationBody, {
-  email: { label: english("E-mail address"), as: "email" },
-  role: { ...roleField, initial: "viewer" },
-})
+/** Largest number of people that a form invites. */
+const maxInvited = 50
+
+const invitationForm = inputForm(
+  Schema.Struct({
+    emails: Schema.Array(Email).check(
+      Schema.isMinLength(1, { message: "is required" }),
+      Schema.isMaxLength(maxInvited, { message: `must be at most ${maxInvited}` }),
+    ),
+    role: Role,
+  }),
+  {
+    emails: {
+      label: english("E-mail addresses"),
+      as: "lines",
+      rows: 3,
+      read: (sent = "") => addressesIn(sent),
+      hint: english(
+        "Up to 50, with spaces, commas or line breaks between them. Addresses with names from a mail program work too.",
+      ),
+    },
+    role: { ...roleField, initial: "viewer" },
+  },
+)
 
 const memberForm = inputForm(MemberBody, { role: roleField })
 
@@ -121,6 +141,11 @@ const shape: ListShape<Member> = {
     name: { label: english("Name"), descending: false, valueOf: ({ name }) => name },
     role: { label: english("Role"), descending: false, valueOf: ({ role }) => role },
     since: { label: english("Since"), descending: true, valueOf: ({ since }) => Date.parse(since) },
+    seen: {
+      label: english("Last seen"),
+      descending: true,
+      valueOf: ({ last_seen_on }) => Date.parse(last_seen_on ?? "0000-01-01"),
+    },
   },
   sort: "name",
 }
@@ -169,7 +194,7 @@ const invitationRow = (visit: Visit) => (one: Invitation) => [
       ? (
         <RowMenu label={t`Actions for ${one.email}`}>
           {visit.can("createInvitation") && (
-            <MenuPost to={`${at(visit)}/invite`} fields={{ email: one.email, role: one.role }}>
+            <MenuPost to={`${at(visit)}/invite`} fields={{ emails: one.email, role: one.role, again: "yes" }}>
               {t`Invite again`}
             </MenuPost>
           )}
@@ -204,7 +229,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
   const open = yield* (yield* Invitations).list(org.slug)
   const shown = listIn(shape, members, { at: at(visit), query: visit.query, size: pageSize })
   const invite = can("createInvitation")
-    ? <a class="button primary" href={`${at(visit)}/invite`}>{t`Invite a person`}</a>
+    ? <a class="button primary" href={`${at(visit)}/invite`}>{t`Invite people`}</a>
     : null
   const isOther = (id: string) => id !== session.account.id
   return view(
@@ -228,7 +253,9 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
           }.`}
         </Empty>
       }
-      headings={(sorted) => [sorted("name"), sorted("role"), t`Second factor`, sorted("since"), t`[Actions]`]}
+      headings={(
+        sorted,
+      ) => [sorted("name"), sorted("role"), t`Second factor`, sorted("since"), sorted("seen"), t`[Actions]`]}
       row={(member) => [
         <>
           <bdi>{member.name}</bdi>
@@ -245,6 +272,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
         </>,
         member.second_factor ? <Badge kind="good">{t`on`}</Badge> : <Badge>{t`off`}</Badge>,
         { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
+        { kind: "nowrap", content: member.last_seen_on === null ? "–" : date(new Date(member.last_seen_on), "UTC") },
         {
           kind: "actions",
           content: isOther(member.account_id) && can("putMember")
@@ -280,7 +308,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
 
 const invite = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(view(
-    { title: t`Invite a person`, back: { href: at(visit), label: t`Members` } },
+    { title: t`Invite people`, back: { href: at(visit), label: t`Members` } },
     <invitationForm.Card
       submit={t`Create invitation`}
       action={`${at(visit)}/invite`}
@@ -324,18 +352,60 @@ const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, { require 
   return { to: at(visit), done: isRequired ? "second-factor-required" : "second-factor-optional" }
 })
 
+/** Why an address gets no invitation; undefined if it gets one. `again` renews invitations. */
+const refusals = Effect.fnUntraced(function* ({ org }: Visit, again: boolean) {
+  const members = new Set((yield* (yield* Memberships).list(org.slug)).map(({ email }) => email))
+  const open = new Set(again ? [] : (yield* (yield* Invitations).list(org.slug)).map(({ email }) => email))
+  return (email: string) =>
+    members.has(email)
+      ? t`${email} is a member already.`
+      : open.has(email)
+      ? t`${email} has an open invitation. To renew it, choose “Invite again” in the list of members.`
+      : undefined
+})
+
 const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const input = yield* invitationForm.decode(fields)
-  const made = yield* (yield* Invitations).create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
+  const { emails, role } = yield* invitationForm.decode(fields).pipe(
+    namingAddresses(addressesIn(fields["emails"] ?? "")),
+  )
+  const refusalOf = yield* refusals(visit, fields["again"] === "yes")
+  const faults = emails.map(normalizeEmail).flatMap((email) => refusalOf(email) ?? [])
+  if (faults.length === emails.length) {
+    return yield* new InvalidInput({ faults: faults.map((detail) => ({ pointer: "/emails", detail })) })
+  }
+  const made = yield* (yield* Invitations).createAll(visit.org.slug, {
+    emails: emails.filter((email) => refusalOf(normalizeEmail(email)) === undefined),
+    role,
+    invitedBy: nameOf(visit.actor),
+  })
+  const origin = (yield* SessionCookie).originOf(visit.request)
   return view(
-    { document: t`The invitation`, title: t`The invitation is ready`, back: { href: at(visit), label: t`Members` } },
-    yield* linkNotes(visit, made.email),
-    <SecretOnce
-      id="new-link"
-      label={t`Link for ${made.email}`}
-      value={`${(yield* SessionCookie).originOf(visit.request)}${invitationPath(made.token)}`}
-      hint={t`It works once, within ${validDays} days, and assigns the role ${roleName(made.role)}.`}
-    />,
+    {
+      document: t`The invitation`,
+      title: made.length === 1
+        ? t`The invitation is ready`
+        : counted(made.length, "invitation is ready", "invitations are ready"),
+      back: { href: at(visit), label: t`Members` },
+    },
+    faults.length > 0 && (
+      <Note kind="warn">
+        {t`Not invited:`}
+        <ul>{faults.map((fault) => <li>{fault}</li>)}</ul>
+      </Note>
+    ),
+    yield* linkNotes(visit, made.map(({ email }) => email)),
+    <Card>
+      <div class="stack">
+        {made.map(({ email, token }, index) => (
+          <CopyField
+            id={`new-link-${index + 1}`}
+            label={t`Link for ${email}`}
+            value={`${origin}${invitationPath(token)}`}
+            hint={t`It works once, within ${validDays} days, and assigns the role ${roleName(role)}.`}
+          />
+        ))}
+      </div>
+    </Card>,
   )
 })
 

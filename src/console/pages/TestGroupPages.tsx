@@ -1,9 +1,10 @@
 import { Effect } from "effect"
 import { TestGroups } from "../../delivery/receivers/TestGroups.ts"
-import { type Fault, InvalidInput } from "../../domain/Errors.ts"
+import type { Fault } from "../../domain/Errors.ts"
 import { type TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
 import { english, t } from "../../languages/Language.ts"
 import { tellSubject } from "../../store/ChangeTrail.ts"
+import { addressesIn, namingAddresses } from "../Addresses.ts"
 import { copyName, counted } from "../Format.ts"
 import { Card } from "../components/Card.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
@@ -17,15 +18,6 @@ import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
 const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/test-groups`
-
-/** Addresses of a text, separated by line breaks, commas, semicolons or spaces. Each is taken once. */
-const addressesIn = (text: string): ReadonlyArray<string> => {
-  const seen = new Map<string, string>()
-  for (const address of text.split(/[\s,;]+/)) {
-    if (address !== "" && !seen.has(address.toLowerCase())) seen.set(address.toLowerCase(), address)
-  }
-  return [...seen.values()]
-}
 
 const groupForm = inputForm(TestGroupInput, {
   name: { label: english("Name"), hint: english("Such as “Design team”.") },
@@ -102,13 +94,12 @@ const formOf = (
   faults: ReadonlyArray<Fault>,
 ) => {
   const title = group === undefined ? t`Create test group` : t`Edit ${group.name}`
-  const shown = faults.map((fault) => fault.pointer.startsWith("/emails/") ? { ...fault, pointer: "/emails" } : fault)
   return view(
     { title, back: { href: at(visit), label: t`Test groups` } },
     <groupForm.Card
       action={`${at(visit)}/${group?.id ?? "-/new"}`}
       values={fields ?? (group === undefined ? undefined : { name: group.name, emails: group.emails.join("\n") })}
-      faults={shown}
+      faults={faults}
     >
       <div class="buttons">
         <Submit>{t`Save test group`}</Submit>
@@ -131,19 +122,7 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
 
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const group = yield* existing(visit)
-  const { emails: typed = "" } = fields
-  const emails = addressesIn(typed)
-  const input = yield* groupForm.decode(fields).pipe(
-    Effect.mapError(({ faults }) =>
-      new InvalidInput({
-        // Names the address: a form has no numbers of lines.
-        faults: faults.map(({ detail, pointer }) => {
-          const [, index] = /^\/emails\/(\d+)$/.exec(pointer) ?? []
-          return { pointer, detail: index === undefined ? detail : `${emails[Number(index)]} ${detail}` }
-        }),
-      })
-    ),
-  )
+  const input = yield* groupForm.decode(fields).pipe(namingAddresses(addressesIn(fields["emails"] ?? "")))
   const { id } = yield* (yield* TestGroups).put(visit.org.slug, group?.id, input)
   yield* tellSubject(id)
   return { to: at(visit), done: "test-group-saved" }
