@@ -204,7 +204,7 @@ const crawl = async ({ ask }: Visitor): Promise<Crawled> => {
 }
 
 /** Names and ids of the furnished organization that are words of the console as well. */
-const names = new Set(["brief", "main", "empty", "old", "design", "Admin token", "admin", "events"])
+const names = new Set(["brief", "template", "main", "empty", "old", "design", "Admin token", "admin", "events"])
 
 /** The texts of one page of each shape that stay English for a browser that asks for German. */
 const englishTexts = async (by: Visitor, paths: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
