@@ -16,7 +16,8 @@ import { Composer } from "./Composer.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { ensureSandbox } from "../organizations/Sandboxes.ts"
 import { SinkMessages } from "./sandbox/SinkMessages.ts"
-import type { Connection, ConnectionInput, Faults } from "./Connection.ts"
+import type { Connection } from "./Connection.ts"
+import { forbiddenServers } from "./ForbiddenServers.ts"
 import type { Variables } from "./connections/Entry.ts"
 import { type PlatformName, platforms } from "./connections/Platforms.ts"
 import { DkimSigning } from "./dkim/DkimSigning.ts"
@@ -142,24 +143,6 @@ const sandboxConnection = "sandbox"
 
 /** Whether a text is a valid name of a connection. */
 const isName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
-
-/** Settings of all platforms that hold the URL of a server. */
-const serverUrls = ["url", "endpoint", "auth_endpoint", "rest_endpoint"]
-
-/** Returns a fault for each server in valid settings that `guard` forbids by its address. */
-const forbiddenServers = (guard: AddressGuard["Service"], settings: ConnectionInput["settings"]): Faults => {
-  const fault = (name: string, refusal: string | undefined): Faults =>
-    refusal === undefined ? [] : [{ pointer: `/settings/${name}`, detail: `must be an allowed address: ${refusal}` }]
-  const { host, tls } = settings
-  const refusal = typeof host === "string" ? guard.hostRefusalOf(host, tls === "none") : undefined
-  return [
-    ...fault("host", refusal && `${host} ${refusal}`),
-    ...serverUrls.flatMap((name) => {
-      const url = settings[name]
-      return typeof url === "string" ? fault(name, guard.urlRefusalOf(new URL(url))) : []
-    }),
-  ]
-}
 
 interface Surroundings {
   readonly guard: AddressGuard["Service"]
