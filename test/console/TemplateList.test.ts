@@ -460,7 +460,7 @@ describeShop("The list of templates in the console", (shop) => {
     const faulty = await post(`${path}/slack`, { url_slack: "hooks.slack.com" })
     assert.strictEqual(faulty.status, 400)
     assert.include(faulty.text, '<a href="#url_slack">Webhook URL: must be a URL such as')
-    const secret = "https://127.0.0.1:1/services/secret"
+    const secret = "https://hooks.invalid/services/secret"
     const done = await post(`${path}/slack`, { url_slack: secret })
     assert.include(done.headers.get("location"), "done=report-subscribed")
     const subscribed = await get(path)
