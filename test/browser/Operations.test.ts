@@ -184,7 +184,6 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     await page.getByText("is paused. Due messages wait").waitFor()
     const number = (name: string) =>
       page.locator(".stats > div").filter({ has: page.getByText(name, { exact: true }) }).locator("dd").innerText()
-    assert.strictEqual(await number("Due now"), "0")
     const message = { template_id: "welcome", fields: { name: "<script>document.title='owned'</script>" } }
     await org.post("/api/deliver/sender", { ...message, email: "bob@example.com" })
     await waitUntil("the page counts it by itself", async () => await number("Due now") === "1")
