@@ -23,7 +23,7 @@ export const addressesIn = (text: string): ReadonlyArray<string> => {
   return [...found, ...names].filter((word) => seen.size < seen.add(word.toLowerCase()).size)
 }
 
-/** Names the address in each fault of one of the `emails` of a form, because a form has no numbers of lines. */
+/** Quotes the address in each fault of one of the `emails` of a form, because a form has no numbers of lines. */
 export const namingAddresses = (emails: ReadonlyArray<string>) =>
   Effect.mapError(({ faults }: InvalidInput) =>
     new InvalidInput({
@@ -31,7 +31,7 @@ export const namingAddresses = (emails: ReadonlyArray<string>) =>
         const [, index] = /^\/emails\/(\d+)$/.exec(fault.pointer) ?? []
         return index === undefined
           ? fault
-          : { pointer: "/emails", detail: `${emails[Number(index)]} ${faultText(fault.detail)}` }
+          : { pointer: "/emails", detail: `"${emails[Number(index)]}" ${faultText(fault.detail)}` }
       }),
     })
   )

@@ -44,7 +44,7 @@ describeShop("Links by mail, while the mail server refuses connections", (shop) 
     const faulty = await invite("one@team.example, two@@team.example\nthree")
     assert.strictEqual(faulty.status, 400)
     for (const fault of ["two@@team.example", "three"]) {
-      assert.include(faulty.text, `${fault} must be an e-mail address, such as ann@example.com`)
+      assert.include(faulty.text, `&quot;${fault}&quot; must be an e-mail address, such as ann@example.com`)
     }
     assert.strictEqual((await invite(" , ")).status, 400)
     const many = Array.from({ length: 51 }, (_, index) => `p${index}@team.example`)
