@@ -1,4 +1,4 @@
-import { Effect, Schema } from "effect"
+import { Array, Effect, Result, Schema } from "effect"
 import { Email, type Invitation, type Member, normalizeEmail, Role } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
@@ -144,7 +144,7 @@ const shape: ListShape<Member> = {
     seen: {
       label: english("Last seen"),
       descending: true,
-      valueOf: ({ last_seen_on }) => Date.parse(last_seen_on ?? "0000-01-01"),
+      valueOf: ({ last_seen_on }) => last_seen_on === null ? null : Date.parse(last_seen_on),
     },
   },
   sort: "name",
@@ -352,29 +352,31 @@ const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, { require 
   return { to: at(visit), done: isRequired ? "second-factor-required" : "second-factor-optional" }
 })
 
-/** Why an address gets no invitation; undefined if it gets one. `again` renews invitations. */
-const refusals = Effect.fnUntraced(function* ({ org }: Visit, again: boolean) {
+/** Splits addresses into those to invite and the reasons why the others get no invitation. `again` renews invitations. */
+const toInvite = Effect.fnUntraced(function* ({ org }: Visit, emails: ReadonlyArray<string>, again: boolean) {
   const members = new Set((yield* (yield* Memberships).list(org.slug)).map(({ email }) => email))
   const open = new Set(again ? [] : (yield* (yield* Invitations).list(org.slug)).map(({ email }) => email))
-  return (email: string) =>
-    members.has(email)
-      ? t`${email} is a member already.`
-      : open.has(email)
-      ? t`${email} has an open invitation. To renew it, choose “Invite again” in the list of members.`
-      : undefined
+  return Array.partition(
+    emails.map(normalizeEmail),
+    (email) =>
+      members.has(email)
+        ? Result.fail(t`${email} is a member already.`)
+        : open.has(email)
+        ? Result.fail(t`${email} has an open invitation. To renew it, choose “Invite again” in the list of members.`)
+        : Result.succeed(email),
+  )
 })
 
 const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { emails, role } = yield* invitationForm.decode(fields).pipe(
     namingAddresses(addressesIn(fields["emails"] ?? "")),
   )
-  const refusalOf = yield* refusals(visit, fields["again"] === "yes")
-  const faults = emails.map(normalizeEmail).flatMap((email) => refusalOf(email) ?? [])
-  if (faults.length === emails.length) {
-    return yield* new InvalidInput({ faults: faults.map((detail) => ({ pointer: "/emails", detail })) })
+  const [invited, refused] = yield* toInvite(visit, emails, fields["again"] === "yes")
+  if (invited.length === 0) {
+    return yield* new InvalidInput({ faults: refused.map((detail) => ({ pointer: "/emails", detail })) })
   }
   const made = yield* (yield* Invitations).createAll(visit.org.slug, {
-    emails: emails.filter((email) => refusalOf(normalizeEmail(email)) === undefined),
+    emails: invited,
     role,
     invitedBy: nameOf(visit.actor),
   })
@@ -387,10 +389,10 @@ const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
         : counted(made.length, "invitation is ready", "invitations are ready"),
       back: { href: at(visit), label: t`Members` },
     },
-    faults.length > 0 && (
+    refused.length > 0 && (
       <Note kind="warn">
         {t`Not invited:`}
-        <ul>{faults.map((fault) => <li>{fault}</li>)}</ul>
+        <ul>{refused.map((reason) => <li>{reason}</li>)}</ul>
       </Note>
     ),
     yield* linkNotes(visit, made.map(({ email }) => email)),
