@@ -1,8 +1,7 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
-import { faultText } from "../RetoldTexts.ts"
 import { secretsField } from "./Kept.ts"
-import { fieldOf } from "./Note.tsx"
+import { FieldFaults, fieldOf } from "./Note.tsx"
 
 interface Common {
   /** Also the element's id and the name of the member in the API. */
@@ -32,11 +31,7 @@ const Around = ({ children, own, ...common }: Common & {
     <label for={common.name}>{common.label}</label>
     {common.hint !== undefined && <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
     {children}
-    {own.length !== 0 && (
-      <p class="error" id={`${common.name}-error`}>
-        {common.label}: {own.map(({ detail }) => faultText(detail)).join("; ")}
-      </p>
-    )}
+    <FieldFaults faults={own} label={common.label} name={common.name} />
   </div>
 )
 
@@ -132,11 +127,7 @@ export const Choices = ({ options, pictures, short = false, type, values, ...com
           </div>
         ))}
       </div>
-      {own.length !== 0 && (
-        <p class="error" id={`${common.name}-error`}>
-          {common.label}: {own.map(({ detail }) => faultText(detail)).join("; ")}
-        </p>
-      )}
+      <FieldFaults faults={own} label={common.label} name={common.name} />
     </fieldset>
   )
 }

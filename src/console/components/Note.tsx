@@ -13,6 +13,16 @@ export const Note = ({ children, kind = "plain", live = false }: {
 /** The name of the field that a fault belongs to: the first member of its pointer. */
 export const fieldOf = ({ pointer }: Fault): string => pointer.split("/")[1] ?? ""
 
+/** The faults of the field `name`, after its label. */
+export const FieldFaults = ({ faults, label, name }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly label: string
+  readonly name: string
+}) =>
+  faults.length === 0
+    ? null
+    : <p class="error" id={`${name}-error`}>{label}: {faults.map(({ detail }) => faultText(detail)).join("; ")}</p>
+
 /** The faults of a form above it, each a link to its field. The browser moves the focus here. */
 export const ErrorSummary = ({ faults, labels = {} }: {
   readonly faults: ReadonlyArray<Fault>

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
-import { faultText } from "../RetoldTexts.ts"
-import { fieldOf } from "./Note.tsx"
+import { FieldFaults, fieldOf } from "./Note.tsx"
 
 /** Several lines of text with their label, a hint and their faults. `code`: in a monospaced font. */
 export const TextAreaField = ({ code = false, faults = [], hint, label, name, required = true, rows = 6, value = "" }: {
@@ -34,9 +33,7 @@ export const TextAreaField = ({ code = false, faults = [], hint, label, name, re
         {/* A line break at the start of a text area is not part of its text. */}
         {`\n${value}`}
       </textarea>
-      {own.length !== 0 && (
-        <p class="error" id={`${name}-error`}>{label}: {own.map(({ detail }) => faultText(detail)).join("; ")}</p>
-      )}
+      <FieldFaults faults={own} label={label} name={name} />
     </div>
   )
 }
