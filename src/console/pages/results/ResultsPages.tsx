@@ -178,6 +178,35 @@ const columnsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields)
   })
 })
 
+/** What a page without charts says: before the first send, or without sends in the window or in the segment. */
+const NoCharts = ({ isStarted, path, segment }: {
+  readonly isStarted: boolean
+  readonly path: string
+  readonly segment: string | undefined
+}) => {
+  if (!isStarted) {
+    return (
+      <Empty
+        title={t`Charts appear with the first sends`}
+        action={<a class="button primary" href="/docs/guide/api#before-you-start">{t`How to request content`}</a>}
+      >
+        {t`Your systems request content from this template with an API key, and report opens and clicks.`}
+      </Empty>
+    )
+  }
+  return segment === undefined
+    ? (
+      <Empty title={t`No sends in this window yet`} action={<a class="button" href={path}>{t`Show all days`}</a>}>
+        {t`Charts appear here as soon as content is requested and events are reported.`}
+      </Empty>
+    )
+    : (
+      <Empty title={t`No sends in this segment`} action={<a class="button" href={path}>{t`Show everyone`}</a>}>
+        {t`No sends to people with these attributes in this window.`}
+      </Empty>
+    )
+}
+
 const show = Effect.fnUntraced(function* (visit: Visit) {
   const { org, params, query } = visit
   const template = yield* (yield* Templates).outline(org.slug, params["template"] ?? "")
@@ -265,24 +294,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     !anything || over.points.length === 0
       ? (
         <Card kind="flush">
-          <Empty
-            title={!isStarted
-              ? t`Charts appear with the first sends`
-              : segment === undefined
-              ? t`No sends in this window yet`
-              : t`No sends in this segment`}
-            action={!isStarted
-              ? <a class="button primary" href="/docs/guide/api#before-you-start">{t`How to request content`}</a>
-              : segment === undefined
-              ? <a class="button" href={path}>{t`Show all days`}</a>
-              : <a class="button" href={path}>{t`Show everyone`}</a>}
-          >
-            {!isStarted
-              ? t`Your systems request content from this template with an API key, and report opens and clicks.`
-              : segment === undefined
-              ? t`Charts appear here as soon as content is requested and events are reported.`
-              : t`No sends to people with these attributes in this window.`}
-          </Empty>
+          <NoCharts isStarted={isStarted} path={path} segment={segment} />
         </Card>
       )
       : <OverTime {...shown} />,
