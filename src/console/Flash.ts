@@ -138,6 +138,28 @@ export const flashes: Readonly<Record<string, string>> = {
   welcome: english("Welcome! You are signed in."),
 }
 
+/** The message of an action in the query of the page that follows. */
+export interface Flash {
+  /** A key of `flashes`. */
+  readonly done?: string
+  /** Numbers of templates that a batch action has changed, and that needed no change. */
+  readonly counts?: { readonly changed: number; readonly left: number }
+}
+
+/** Adds the message to the address of a page. */
+export const withFlash = (to: string, { counts, done }: Flash): string => {
+  if (done === undefined) return to
+  const numbers = counts === undefined ? "" : `&changed=${counts.changed}&left=${counts.left}`
+  return `${to}${to.includes("?") ? "&" : "?"}done=${done}${numbers}`
+}
+
+/** The address of a page without the message. */
+export const withoutFlash = (path: string, query: URLSearchParams): string => {
+  const rest = new URLSearchParams(query)
+  for (const name of ["done", "changed", "left"]) rest.delete(name)
+  return rest.size === 0 ? path : `${path}?${rest}`
+}
+
 /** The numbers of an action on several templates, in sentences. */
 const countsOf = (query: URLSearchParams): ReadonlyArray<string> => {
   const [changed, left] = ["changed", "left"].map((name) => query.get(name) ?? "")

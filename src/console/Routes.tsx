@@ -29,7 +29,7 @@ import { accountField, type KeptFields, keptOf, secretsField } from "./component
 import { KeptForm } from "./components/KeptForm.tsx"
 import { Note } from "./components/Note.tsx"
 import { Shared } from "./components/Shared.tsx"
-import { flashOf } from "./Flash.ts"
+import { type Flash, flashOf, withFlash } from "./Flash.ts"
 import { openedField } from "./OpenedForm.ts"
 import { pageHeaders, sharedHeaders } from "./PageHeaders.ts"
 import { sentForm } from "./SentForms.ts"
@@ -71,11 +71,8 @@ export interface View {
 }
 
 /** Where to go after an action; `done` names the message that is shown there (see Flash.ts). */
-export interface Goto {
+export interface Goto extends Flash {
   readonly to: string
-  readonly done?: string
-  /** Of an action on several things: how many it has changed, and how many it has left because they were so already. */
-  readonly counts?: { readonly changed: number; readonly left: number }
   /** The reverse of the action, which the message offers. */
   readonly undo?: Undo | undefined
   /** Texts of `Set-Cookie`. */
@@ -144,18 +141,11 @@ export const shared = (
   )
 
 /** Answers with a redirect that a browser follows with GET. */
-export const redirect = ({ cookies = [], counts, done, to }: Goto) => {
-  const flash = done === undefined
-    ? ""
-    : `done=${done}${counts === undefined ? "" : `&changed=${counts.changed}&left=${counts.left}`}`
-  return withCookies(
-    HttpServerResponse.redirect(flash === "" ? to : `${to}${to.includes("?") ? "&" : "?"}${flash}`, {
-      status: 303,
-      headers: { "cache-control": "no-store" },
-    }),
+export const redirect = ({ cookies = [], to, ...flash }: Goto) =>
+  withCookies(
+    HttpServerResponse.redirect(withFlash(to, flash), { status: 303, headers: { "cache-control": "no-store" } }),
     cookies,
   )
-}
 
 /** A path of the console to go to; anything else would let a link lead elsewhere. */
 export const ownPath = (path: string | undefined | null): string | undefined =>

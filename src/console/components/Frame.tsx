@@ -16,6 +16,7 @@ import { Icon, Mark } from "./Icon.tsx"
 import { Note } from "./Note.tsx"
 import { type PagePlace, PlaceContext } from "./PagePlace.ts"
 import { Toast } from "./Toast.tsx"
+import { withoutFlash } from "../Flash.ts"
 import type { UndoForm } from "../Undo.ts"
 
 const nextTheme: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" }
@@ -68,13 +69,6 @@ const Bell = ({ base, path, unread }: { readonly base: string; readonly path: st
     )}
   </a>
 )
-
-/** The address of a page without the message after an action. */
-const withoutFlash = (path: string, query: URLSearchParams): string => {
-  const rest = new URLSearchParams(query)
-  for (const name of ["done", "changed", "left"]) rest.delete(name)
-  return rest.size === 0 ? path : `${path}?${rest}`
-}
 
 /** Links to the sections of an organization that the role may see. */
 const Sections = ({ base, current, parts, role }: {
