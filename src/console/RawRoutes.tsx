@@ -61,20 +61,23 @@ const framePolicy =
   "form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
 
 /**
- * Lets links of a message ask for a new window, which a sandbox refuses. Without it, a link would lead its frame to a page that the
- * policy blocks.
+ * Lets links of a message ask for a new window, which a sandbox refuses. Without this element, a link would lead its frame to a page
+ * that the policy blocks.
  */
 const inertLinks = '<base target="_blank">'
 
+/** The font of text without a font of its own, as in most mail programs. The default font of browsers has serifs. */
+const plainFont = "<style>:where(body){font-family:Arial,Helvetica,sans-serif}</style>"
+
 /**
- * The font of text without a font of its own, as in most mail programs: a browser's own default has serifs. Appended to a
- * message, because text before its document type would change how browsers lay it out.
+ * What a frame adds to a message. Appended, because text before the document type would change how browsers lay out the
+ * message.
  */
-export const plainFont = "<style>:where(body){font-family:Arial,Helvetica,sans-serif}</style>" + inertLinks
+export const frameEnd = plainFont + inertLinks
 
 /** Answers with the HTML of a message, in the font of mail programs. */
 export const message = (html: string): Response =>
-  HttpServerResponse.text(html + plainFont, {
+  HttpServerResponse.text(html + frameEnd, {
     contentType: "text/html; charset=utf-8",
     headers: { ...common, "content-security-policy": messagePolicy },
   })
@@ -84,7 +87,7 @@ const isolatedPolicy = "default-src 'none'; img-src data:; style-src 'unsafe-inl
 
 /** A message's HTML without what it would load. */
 export const isolatedMessage = (html: string): Response =>
-  HttpServerResponse.text(html + plainFont, {
+  HttpServerResponse.text(html + frameEnd, {
     contentType: "text/html; charset=utf-8",
     headers: { ...common, "content-security-policy": isolatedPolicy },
   })

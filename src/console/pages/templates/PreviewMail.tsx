@@ -7,7 +7,7 @@ import { type ChannelCheck, charactersOf } from "../../../rendering/ChannelCheck
 import { Badge } from "../../components/Badge.tsx"
 import { counted, firstOf } from "../../Format.ts"
 import { faultText } from "../../RetoldTexts.ts"
-import { plainFont } from "../../RawRoutes.tsx"
+import { frameEnd } from "../../RawRoutes.tsx"
 import type { PreviewLook } from "./Draft.ts"
 
 // The message within a preview, as an inbox and a mail program show it.
@@ -79,7 +79,7 @@ const Html = ({ blocksOf, dir, html, look: { colors, width } }: {
           <iframe
             sandbox={blocksOf === undefined ? "" : "allow-same-origin"}
             data-blocks-of={blocksOf}
-            srcdoc={`${html}${plainFont}${directed(dir)}${isInverted ? inverted : ""}`}
+            srcdoc={`${html}${frameEnd}${directed(dir)}${isInverted ? inverted : ""}`}
             title={isDark ? t`Message, ${width} pixels wide, dark` : t`Message, ${width} pixels wide, light`}
           >
           </iframe>
@@ -205,7 +205,7 @@ export const VariableTexts = ({ dir = "ltr", formats, isShown, vars }: {
         <h2>{name}</h2>
         {Object.hasOwn(formats, name) && formats[name] === "html"
           ? (
-            <iframe sandbox="" srcdoc={`${text}${plainFont}${directed(dir)}`} title={t`${name}, as it is shown`}>
+            <iframe sandbox="" srcdoc={`${text}${frameEnd}${directed(dir)}`} title={t`${name}, as it is shown`}>
             </iframe>
           )
           : text === ""
