@@ -1,6 +1,6 @@
 import { Record, Result, Schema } from "effect"
 import * as Json from "../json/Json.ts"
-import { lines } from "./FormReaders.ts"
+import { lines, list } from "./FormReaders.ts"
 
 // Forms of settings change only what their user has changed, so that two windows with the same form do not undo each other.
 
@@ -23,7 +23,7 @@ const openedIn = (fields: Fields): Fields | undefined => {
   }
 }
 
-const linesIn = (text: string) => text.split("\n").filter((line) => line !== "")
+const linesIn = list()
 
 /** The lines of `stored` with the lines that were added to `opened` and without the lines that were removed from it. */
 const combined = (opened: string, sent: string, stored: string): string => {
