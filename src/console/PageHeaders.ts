@@ -1,10 +1,10 @@
 // Security headers of the pages of the console.
 
-/** What the scripts of a page need. */
+/** Needs of the scripts of a page. */
 interface PageNeeds {
-  /** Whether its script asks the service for news. Default: false. */
+  /** Whether scripts of the page may request the service. Default: false. */
   readonly live?: boolean
-  /** The nonce of the style sheets that its script adds. */
+  /** The nonce of the style sheets that a script of the page adds. */
   readonly styleNonce?: string
 }
 

@@ -18,7 +18,7 @@ export const CommandLink = ({ base }: { readonly base: string }) => (
 export const CommandBar = ({ base, commands, searches }: {
   readonly base: string
   readonly commands: ReadonlyArray<ConsoleCommand>
-  /** Whether it adds templates and people while one types. */
+  /** Whether the bar adds templates and people while one types. */
   readonly searches: boolean
 }) => (
   <dialog class="command-bar" data-command-bar={searches ? "search" : ""} aria-label={t`Search and commands`}>

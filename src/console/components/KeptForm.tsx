@@ -7,14 +7,14 @@ import { accountField, type KeptFields } from "./Kept.ts"
 export const signedInPath = "/console/signed-in"
 
 /**
- * The values of a field. `SentForms` joins the values of a name with a line feed, and browsers send typed lines with a carriage
- * return before it.
+ * The values of a field. `SentForms` joins the values of a name with a line feed. In typed lines, browsers send a carriage
+ * return before each line feed.
  */
 const valuesIn = (text: string): ReadonlyArray<string> => text.split(/(?<!\r)\n/)
 
 /**
  * A form that was sent without a session, with its fields kept in the page, so that it can be sent again after signing in.
- * The service stores nothing of it.
+ * The service stores nothing of the form.
  */
 export const KeptForm = ({ action, kept: { fields, isPartial }, signedInAs }: {
   readonly action: string

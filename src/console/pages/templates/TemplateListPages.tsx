@@ -146,7 +146,7 @@ const maxBatch = 100
 
 const decodeBatch = decoder(TemplateBatchInput)
 
-/** The action that reverses a change, with its fields. Undefined if no action does. `before`: the changed templates as they were. */
+/** Returns the action that reverses a change, with its fields, or undefined without one. `before`: the templates before the change. */
 type Reverse = (
   before: ReadonlyArray<Template>,
   fields: Fields,
@@ -155,7 +155,7 @@ type Reverse = (
 const idsOf = (some: ReadonlyArray<Pick<Template, "id"> | Pick<Variant, "id">>): ReadonlyArray<string> =>
   some.map(({ id }) => id)
 
-/** Switches the variants back that a change to `active` has switched. A value has the ids of a template and its variants. */
+/** Switches back the variants that a change to `active` has switched. A value has the ids of a template and of variants. */
 const switchBack = (active: boolean): Reverse => (before) => [
   "switch",
   {
