@@ -70,8 +70,7 @@ const inertLinks = '<base target="_blank">'
 const plainFont = "<style>:where(body){font-family:Arial,Helvetica,sans-serif}</style>"
 
 /**
- * What a frame adds to a message. Appended, because text before the document type would change how browsers lay out the
- * message.
+ * Elements that a frame appends to a message. Text before the document type would change how browsers lay out the message.
  */
 export const frameEnd = plainFont + inertLinks
 

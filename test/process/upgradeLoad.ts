@@ -6,7 +6,7 @@ import { makeOrganization, run, type Service, waitUntil } from "../support/servi
 import { type Environment, layerMigrated } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt } from "./support.ts"
 
-// The traffic during an upgrade, and what must hold after it.
+// The traffic during an upgrade, and the checks after the upgrade.
 
 /** Clicks that the service has acknowledged and counted. */
 const countedClicks = (env: Environment) =>

@@ -1,5 +1,5 @@
-// Replaces the text areas of Liquid sources by CodeMirror. A text area stays the control of the form: it has the text at
-// any time, and its `input` events tell of changes. Three events of the text area come the other way: `faults` (detail: faults
+// Replaces the text areas of Liquid sources by CodeMirror. A text area stays the control of the form: the area has the text at
+// any time, and sends `input` events after changes. Three events of the text area come the other way: `faults` (detail: faults
 // and warnings such as `{detail: 'line 2, column 5: there is no filter "x"', isWarning: false}`), `replaced`, after a script has set its value,
 // and `inserted`, whose text comes to the cursor.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionStatus } from "@codemirror/autocomplete"
