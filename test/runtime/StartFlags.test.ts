@@ -18,7 +18,11 @@ describe("The memory settings of the service", () => {
   it("install packages without a line for each package", () => {
     const { tasks } = JSON.parse(readFileSync("deno.json", "utf8"))
     for (const task of ["start", "parlance", "demo"]) {
-      assert.match(tasks[task].command, /^(echo '[^']+' >&2 && )?deno install --quiet --prod /, task)
+      assert.match(
+        tasks[task].command,
+        /^\(cd node_modules 2>\/dev\/null\) \|\| echo '[^']+' >&2 && deno install --quiet --prod /,
+        task,
+      )
     }
   })
 
