@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { AddressGuard } from "../settings/AddressGuard.ts"
+import { AddressGuard, requireAllowed } from "../settings/AddressGuard.ts"
 import * as OutboundHttp from "../delivery/OutboundHttp.ts"
 import { secretIs } from "../domain/Blanked.ts"
 import { InvalidInput } from "../domain/Errors.ts"
@@ -162,11 +162,6 @@ export class Buckets extends Context.Service<Buckets, {
         return bucketOf(row, objects)
       })
 
-      const guarded = (endpoint: string | null) => {
-        const refusal = endpoint === null ? undefined : guard.urlRefusalOf(new URL(endpoint))
-        return refusal === undefined ? Effect.void : fault("/endpoint", `must be an allowed address: ${refusal}`)
-      }
-
       const set = Effect.fn("Buckets.set")(function* (org: OrgSlug, input: BucketInput) {
         const before = yield* read(org)
         const after = {
@@ -178,7 +173,7 @@ export class Buckets extends Context.Service<Buckets, {
           isActive: input.is_active ?? true,
           attributesFolder: input.attributes_folder ?? null,
         }
-        yield* guarded(after.endpoint)
+        yield* requireAllowed(guard, "/endpoint", after.endpoint)
         const isSame = (...members: ReadonlyArray<keyof PlacedBucket>) =>
           before !== undefined && members.every((member) => before[member] === after[member])
         const { secret_access_key: secret } = input

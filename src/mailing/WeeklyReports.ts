@@ -9,7 +9,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { ReportChannel, ReportSubscription } from "../domain/ReportSubscription.ts"
 import { MailQueue } from "../mail/MailQueue.ts"
 import { Organizations } from "../organizations/Organizations.ts"
-import { AddressGuard } from "../settings/AddressGuard.ts"
+import { AddressGuard, requireAllowed } from "../settings/AddressGuard.ts"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../store/SecretBox.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { Templates } from "../templates/Templates.ts"
@@ -91,12 +91,7 @@ const makeSubscriptions = Effect.gen(function* () {
         }],
       })
     }
-    const refusal = url === undefined ? undefined : guard.urlRefusalOf(new URL(url))
-    if (refusal !== undefined) {
-      return yield* new InvalidInput({
-        faults: [{ pointer: "/url", detail: `must be an allowed address: ${refusal}` }],
-      })
-    }
+    yield* requireAllowed(guard, "/url", url)
     yield* templates.outline(key.org, key.template)
     const org = yield* Effect.orDie(organizations.get(key.org))
     const now = yield* Clock.currentTimeMillis

@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import ipaddr from "ipaddr.js"
 import { lookup as systemLookup } from "node:dns"
 import type { LookupFunction } from "node:net"
+import { type Fault, InvalidInput } from "../domain/Errors.ts"
 import { type Address, addressOf, addressRangeOf, innerIPv4, isIn, unmapped } from "../text/Addresses.ts"
 
 /** `OUTBOUND_ALLOW` contains entries that are not address ranges. */
@@ -175,4 +176,18 @@ export class AddressGuard extends Context.Service<AddressGuard, {
         })
       }),
     )
+}
+
+/** Returns the fault of an input from why the guard refuses its host or URL. Empty without a refusal. */
+export const addressFaults = (pointer: string, refusal: string | undefined): ReadonlyArray<Fault> =>
+  refusal === undefined ? [] : [{ pointer, detail: `must be an allowed address: ${refusal}` }]
+
+/** Fails with `InvalidInput` if `guard` refuses the URL of an input. Accepts an absent URL. */
+export const requireAllowed = (
+  guard: AddressGuard["Service"],
+  pointer: string,
+  url: string | null | undefined,
+): Effect.Effect<void, InvalidInput> => {
+  const faults = url === null || url === undefined ? [] : addressFaults(pointer, guard.urlRefusalOf(new URL(url)))
+  return faults.length === 0 ? Effect.void : new InvalidInput({ faults })
 }

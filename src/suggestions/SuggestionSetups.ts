@@ -1,7 +1,7 @@
 import { Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { HttpUrl, PlatformId, Token } from "../delivery/connections/Entry.ts"
-import { AddressGuard } from "../settings/AddressGuard.ts"
+import { AddressGuard, requireAllowed } from "../settings/AddressGuard.ts"
 import { described } from "../domain/described.ts"
 import { secretIs } from "../domain/Blanked.ts"
 import { InvalidInput } from "../domain/Errors.ts"
@@ -189,8 +189,7 @@ export class SuggestionSetups extends Context.Service<SuggestionSetups, {
         if (after.endpoint === "own" && after.model === null) {
           return yield* fault("/model", "is required for an own endpoint")
         }
-        const refusal = after.url === null ? undefined : guard.urlRefusalOf(new URL(after.url))
-        if (refusal !== undefined) return yield* fault("/url", `must be an allowed address: ${refusal}`)
+        yield* requireAllowed(guard, "/url", after.url)
         yield* Effect.orDie(sql`
           INSERT INTO suggestion_setups AS s (org_slug, endpoint, url, model, sealed, rules)
           VALUES (${org}, ${after.endpoint}, ${after.url}, ${after.model}, ${after.sealed},

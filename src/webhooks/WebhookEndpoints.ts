@@ -7,7 +7,7 @@ import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../store/Sec
 import type { SealedColumn } from "../store/SecretKeys.ts"
 import { EndpointNotFound, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { AddressGuard } from "../settings/AddressGuard.ts"
+import { AddressGuard, requireAllowed } from "../settings/AddressGuard.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
 import type { ChosenType, EventType } from "./EventTypes.ts"
 import { type BatchRange, syncFeeds } from "./Feeds.ts"
@@ -220,15 +220,8 @@ export class WebhookEndpoints extends Context.Service<WebhookEndpoints, {
 
       const seal = (org: OrgSlug, id: string, secret: string) => box.seal(purposeOf(org, id), Redacted.make(secret))
 
-      const guarded = (url: string) => {
-        const refusal = guard.urlRefusalOf(new URL(url))
-        return refusal === undefined ? Effect.void : new InvalidInput({
-          faults: [{ pointer: "/url", detail: `must be an allowed address: ${refusal}` }],
-        })
-      }
-
       const create = Effect.fn("WebhookEndpoints.create")(function* (org: OrgSlug, input: EndpointInput) {
-        yield* guarded(input.url)
+        yield* requireAllowed(guard, "/url", input.url)
         const id = randomUUID().slice(0, 8)
         const secret = newSecret()
         const stored: ReadonlyArray<StoredSecret> = [{ sealed: yield* seal(org, id, secret), until: null }]
@@ -264,7 +257,7 @@ export class WebhookEndpoints extends Context.Service<WebhookEndpoints, {
             const before = yield* find(org, id)
             const after = { ...before, ...change }
             // An endpoint with an address that is no longer allowed can still be disabled.
-            if (after.url !== before.url) yield* guarded(after.url)
+            if (after.url !== before.url) yield* requireAllowed(guard, "/url", after.url)
             const forgets = change.enabled === true || change.url !== undefined
             const [row] = yield* sql<StoredEndpoint>`
             UPDATE webhook_endpoints e SET url = ${after.url}, description = ${after.description},
