@@ -24,7 +24,8 @@ export class AddressRefused extends Error {
   readonly code = guardCode
 }
 
-const given = ipaddr.IPv6.parseCIDR("2000::/3")
+/** The addresses that IANA has assigned. */
+const assigned = ipaddr.IPv6.parseCIDR("2000::/3")
 /** A public address that Azure routes to a service of the machine, which answers with credentials. */
 const wireServer = "168.63.129.16"
 const nat64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96")
@@ -57,8 +58,8 @@ const specialKind = (address: Address): string | undefined => {
   // Networks without IPv4 reach all IPv4 addresses under this prefix, including private ones.
   if (address.match(nat64)) return specialKind(innerIPv4(address))
   if (address.range() !== "unicast") return address.range()
-  // IANA has assigned only this eighth of the address space. Addresses such as `::10.0.0.1` are outside of it.
-  return address.match(given) ? undefined : "reserved"
+  // Addresses such as `::10.0.0.1` are outside of the assigned eighth of the address space.
+  return address.match(assigned) ? undefined : "reserved"
 }
 
 /**
@@ -81,26 +82,19 @@ const isLocal = (host: string): boolean => /^(.+\.)?localhost\.?$/i.test(host)
  */
 export class AddressGuard extends Context.Service<AddressGuard, {
   /**
-   * Returns why an address is forbidden, as the end of a sentence that begins with the address. Undefined if it is
-   * allowed.
-   */
-  readonly refusalOf: (address: string) => string | undefined
-  /**
-   * Returns why users may not enter this host, as the end of a sentence that begins with the host: it is not a host
-   * name, it is a forbidden address, or it is an unlisted address for an unencrypted connection (`isPlain`, default
-   * false). Undefined if they may. The addresses of a name are checked by `lookup` and `lookupListed`.
+   * Returns why users may not enter this host, as the end of a sentence that begins with the host: the host is no host
+   * name, a forbidden address, or an address that `OUTBOUND_ALLOW` does not list for an unencrypted connection
+   * (`isPlain`, default false). Undefined if users may enter it. `lookup` and `lookupListed` check the addresses of a name.
    */
   readonly hostRefusalOf: (host: string, isPlain?: boolean) => string | undefined
-  /** Returns why users may not enter this URL, as a sentence without its point. Undefined if they may. */
+  /** Returns why users may not enter this URL, without a full stop. Undefined if users may enter it. */
   readonly urlRefusalOf: (url: URL) => string | undefined
-  /** Whether `OUTBOUND_ALLOW` lists the address. Only listed addresses may receive unencrypted data. */
-  readonly isListed: (address: string) => boolean
   /**
    * Looks up a name for a socket and returns only allowed addresses. Fails with `AddressRefused` if no address is
    * allowed. The socket connects to the checked address, so a second DNS answer has no effect.
    */
   readonly lookup: LookupFunction
-  /** Looks up a name like `lookup`, but returns only listed addresses. */
+  /** Looks up a name like `lookup`, but returns only addresses that `OUTBOUND_ALLOW` lists, for unencrypted connections. */
   readonly lookupListed: LookupFunction
 }>()("parlance/settings/AddressGuard") {
   /**
@@ -162,7 +156,6 @@ export class AddressGuard extends Context.Service<AddressGuard, {
             })
 
         return AddressGuard.of({
-          refusalOf,
           hostRefusalOf,
           urlRefusalOf: ({ hostname, protocol }) => {
             if (protocol !== "https:" && protocol !== "http:") return `${protocol} is not https:`
@@ -170,7 +163,6 @@ export class AddressGuard extends Context.Service<AddressGuard, {
             const refusal = hostRefusalOf(host, protocol === "http:")
             return refusal === undefined ? undefined : `${host} ${refusal}`
           },
-          isListed,
           lookup: lookupWith(refusalOf),
           lookupListed: lookupWith(unlistedOf),
         })

@@ -236,14 +236,14 @@ describe("AddressGuard", () => {
   for (const address of forbidden) {
     it.effect(`refuses ${address}`, () =>
       Effect.gen(function* () {
-        assert.isString((yield* guardOf()).refusalOf(address))
+        assert.isString((yield* guardOf()).hostRefusalOf(address))
       }))
   }
 
   for (const address of permitted) {
     it.effect(`accepts ${address}`, () =>
       Effect.gen(function* () {
-        assert.isUndefined((yield* guardOf()).refusalOf(address))
+        assert.isUndefined((yield* guardOf()).hostRefusalOf(address))
       }))
   }
 
@@ -314,13 +314,13 @@ describe("AddressGuard", () => {
     Effect.gen(function* () {
       const guard = yield* guardOf([" 10.2.0.0/16", "127.0.0.1", "fd00:1::/32", ""])
       for (const address of ["10.2.3.4", "::ffff:10.2.3.4", "127.0.0.1", "fd00:1::9"]) {
-        assert.isUndefined(guard.refusalOf(address), address)
-        assert.isTrue(guard.isListed(address), address)
+        assert.isUndefined(guard.hostRefusalOf(address), address)
+        assert.isUndefined(guard.hostRefusalOf(address, true), address)
       }
       for (const address of ["10.3.0.1", "127.0.0.2", "fd00:2::1", "64:ff9b::10.2.3.4"]) {
-        assert.isString(guard.refusalOf(address), address)
+        assert.isString(guard.hostRefusalOf(address), address)
       }
-      assert.isFalse(guard.isListed("8.8.8.8"))
+      assert.isString(guard.hostRefusalOf("8.8.8.8", true))
     }))
 
   it.effect("rejects a list with invalid ranges and names each invalid entry", () =>

@@ -48,8 +48,6 @@ class Scripted {
     const guard = {
       hostRefusalOf: () => undefined,
       urlRefusalOf: () => undefined,
-      refusalOf: () => undefined,
-      isListed: () => true,
       lookup,
       lookupListed: lookup,
     }
