@@ -40,20 +40,14 @@ const handlesOf = (members: Iterable<NamedMember>): ReadonlyArray<readonly [hand
 }
 
 /**
- * Returns the text that mentions each member, by the member's id: the name, or the e-mail address if several members
- * have this name.
+ * Returns the text that mentions each member, by the member's id: the name, or the e-mail address if another member has
+ * this name.
  */
 export const handlesById = (members: ReadonlyArray<NamedMember>): ReadonlyMap<string, string> => {
-  const byName = Map.groupBy(members, ({ name }) => name.toLowerCase())
-  return new Map(
-    members.map(({ email, id, name }) => [id, byName.get(name.toLowerCase())!.length > 1 ? email : name]),
-  )
+  const byName = Map.groupBy(canBeMentioned(members), ({ name }) => name.toLowerCase())
+  const isShared = ({ id, name }: NamedMember) => byName.get(name.toLowerCase())?.some((other) => other.id !== id)
+  return new Map(members.map((member) => [member.id, isShared(member) ? member.email : member.name]))
 }
-
-const handleOf = (member: NamedMember, members: Iterable<NamedMember>): string =>
-  canBeMentioned(members).some(({ id, name }) => id !== member.id && same(name, member.name))
-    ? member.email
-    : member.name
 
 const token = /<@([^\s<>@]{1,100})>/g
 
@@ -92,15 +86,16 @@ export const partsOf = (
   { mentions, text }: StoredText,
   members: ReadonlyMap<string, NamedMember>,
 ): ReadonlyArray<TextPart> => {
+  if (mentions.length === 0) return text === "" ? [] : [{ text }]
   const known = new Set(mentions)
+  const handles = handlesById([...members.values()])
   const parts: Array<TextPart> = []
   let from = 0
   for (const match of text.matchAll(token)) {
     const id = match[1]!
     if (!known.has(id)) continue
     if (match.index > from) parts.push({ text: text.slice(from, match.index) })
-    const member = members.get(id)
-    parts.push({ text: `@${member === undefined ? formerMember : handleOf(member, members.values())}`, mentioned: id })
+    parts.push({ text: `@${handles.get(id) ?? formerMember}`, mentioned: id })
     from = match.index + match[0].length
   }
   if (from < text.length) parts.push({ text: text.slice(from) })
