@@ -60,9 +60,9 @@ export const withoutReading = (settings: SourceSettings): SourceSettings => {
 
 /** Returns faults for unknown settings. Otherwise a misspelled name would be ignored silently. */
 export const unknownFaults = (source: SourceId, settings: SourceSettings): ReadonlyArray<Fault> => {
-  const options = Object.keys(settingsOf(platforms[source]).fields).filter((name) => name !== "secrets")
-  const known = [...options, ...readingOptions[source] ?? []].sort()
   const platform = platforms[source]
+  const options = Object.keys(settingsOf(platform).fields).filter((name) => name !== "secrets")
+  const known = [...options, ...readingOptions[source] ?? []].sort()
   const named = source === platform ? source : `${source} (${platform})`
   return Object.keys(settings).filter((name) => !known.includes(name)).map((name) => ({
     pointer: `/settings${pointerTo([name])}`,
