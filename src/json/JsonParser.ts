@@ -75,7 +75,10 @@ const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 /** V8 copies slices of up to 12 characters. A longer slice keeps the whole text in memory. */
 const maxCopied = 12
 
-/** Maximum length of a string with escapes that is decoded here. A longer one has more than 10 characters. */
+/**
+ * Maximum length of a string with escapes that this parser decodes. An escape has up to 6 characters, so a longer string
+ * has more than 10 characters, and `JSON.parse` does not enter it into V8's table.
+ */
 const maxDecoded = 60
 
 /** Integers of up to 15 digits are exact as doubles. */
@@ -256,7 +259,7 @@ class Parser {
   /** The string between two positions, with decoded escapes. */
   private unescaped(start: number, end: number): string {
     const { text } = this
-    // V8 would keep a piece and a pair for each escape. `JSON.parse` returns a string in one piece.
+    // Concatenation would keep two objects of V8 for each escape. `JSON.parse` returns a string in one piece.
     if (end - start > maxDecoded) return JSON.parse(text.slice(start - 1, end + 1))
     let whole = ""
     let from = start
