@@ -21,8 +21,8 @@ export const linkDeno = (bin: string, deno = process.execPath, version = process
   }
 }
 
-/** A process between npx and this one, with the parent that it had at the start. */
-interface Link {
+/** This process or one between npx and this one, with the parent that the process had at the start. */
+interface Ancestor {
   readonly pid: number
   readonly parent: number
 }
@@ -54,9 +54,9 @@ const read = (pid: number, file: "stat" | "cmdline"): string | undefined => {
 const parentOf = (pid: number): number | undefined => parentIn(read(pid, "stat") ?? "")
 
 /** Processes from this one up to the child of npx. Undefined if npx did not start this process. */
-const chainToNpx = (): ReadonlyArray<Link> | undefined => {
+const chainToNpx = (): ReadonlyArray<Ancestor> | undefined => {
   if (process.env["npm_command"] !== "exec") return undefined
-  const chain: Array<Link> = []
+  const chain: Array<Ancestor> = []
   for (let pid = process.pid; chain.length < longest;) {
     const parent = parentOf(pid)
     if (parent === undefined || parent <= 1) return undefined
