@@ -219,8 +219,7 @@ export class AttributeCounts {
 
   #day(sentAt: number): MutableDay {
     const index = Math.floor(sentAt / dayMillis)
-    const day = this.#days.getOrInsertComputed(index, () => ({ sends: 0, keys: new Map() }))
-    return day
+    return this.#days.getOrInsertComputed(index, () => ({ sends: 0, keys: new Map() }))
   }
 }
 

@@ -375,6 +375,5 @@ const made = new WeakMap<AttributeScheme, Contexts>()
 
 /** Returns the scheme prepared for use: one `Contexts` per scheme object, so that repeated fits read each key once. */
 export const contextsOf = (scheme: AttributeScheme): Contexts => {
-  const contexts = made.getOrInsertComputed(scheme, () => new Contexts(scheme))
-  return contexts
+  return made.getOrInsertComputed(scheme, () => new Contexts(scheme))
 }

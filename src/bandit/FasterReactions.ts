@@ -78,8 +78,7 @@ const recentOf = (counts: Counts, curve: DelayCurve, now: number): ReadonlyArray
   >()
   const shares = new Map<number, number>()
   const shareOf = (start: number): number => {
-    const share = shares.getOrInsertComputed(start, () => curveAt(curve, bucketAgeHours(bucketAt(start, now), now)))
-    return share
+    return shares.getOrInsertComputed(start, () => curveAt(curve, bucketAgeHours(bucketAt(start, now), now)))
   }
   for (const { clicks, sends, starts, variant } of counts.series()) {
     const known = variants.getOrInsertComputed(variant, () => ({ cells: new Map(), exposure: 0, outcomes: 0 }))

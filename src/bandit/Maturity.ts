@@ -271,7 +271,6 @@ export class Delays {
   }
 
   #row(hour: number): Array<number> {
-    const row = this.#hours.getOrInsertComputed(hour, () => new Array<number>(delayClasses).fill(0))
-    return row
+    return this.#hours.getOrInsertComputed(hour, () => new Array<number>(delayClasses).fill(0))
   }
 }

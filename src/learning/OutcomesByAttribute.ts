@@ -52,8 +52,7 @@ export class AttributeOutcomesSum {
 
   /** Returns the counts of a template. */
   of(templateId: string): AttributeOutcomes {
-    const template = this.#templates.getOrInsertComputed(templateId, () => new AttributeOutcomes())
-    return template
+    return this.#templates.getOrInsertComputed(templateId, () => new AttributeOutcomes())
   }
 
   templates(): ReadonlyArray<string> {

@@ -86,8 +86,7 @@ export class PropensitySum {
   }
 
   #digestOf(ids: string): string {
-    const digest = this.#digests.getOrInsertComputed(ids, () => sha256(ids).slice(0, 22))
-    return digest
+    return this.#digests.getOrInsertComputed(ids, () => sha256(ids).slice(0, 22))
   }
 }
 

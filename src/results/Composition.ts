@@ -162,8 +162,7 @@ const conditionIn = (contexts: Contexts, condition: Condition): (values: Readonl
   return (values) => {
     const value = values.get(condition.attribute)
     if (value === undefined) return true
-    const holds = known.getOrInsertComputed(value, () => judge(value))
-    return holds
+    return known.getOrInsertComputed(value, () => judge(value))
   }
 }
 
