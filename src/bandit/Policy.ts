@@ -44,7 +44,7 @@ export interface EligibleSet {
 
 /** Returns the set of these variants, in any order and with repetitions. Default of `key`: the joined ids. */
 export const eligibleSet = (ids: Iterable<string>, key?: string): EligibleSet => {
-  const sorted = [...new Set(ids)].sort((a, b) => a < b ? -1 : a > b ? 1 : 0)
+  const sorted = [...new Set(ids)].sort()
   // Ids contain no control characters, so the joined text is unambiguous.
   return { key: key ?? sorted.join("\u0000"), ids: sorted }
 }

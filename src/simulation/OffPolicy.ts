@@ -175,9 +175,7 @@ class Replay {
   #outcomeSum = 0
 
   constructor(log: ReadonlyArray<LoggedDecision>, policy: LearnerKind, seed: number) {
-    const arms = [...new Set(log.flatMap(({ weights }) => Object.keys(weights)))].sort((a, b) =>
-      a < b ? -1 : a > b ? 1 : 0
-    )
+    const arms = [...new Set(log.flatMap(({ weights }) => Object.keys(weights)))].sort()
     this.#log = log
     this.#learner = policy.make({ arms, templates: 1, seed })
     this.#armOf = new Map(arms.map((id, arm) => [id, arm]))
