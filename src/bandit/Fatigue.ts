@@ -247,7 +247,7 @@ export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue 
 }
 
 /** The effects under a wide prior, for reports. Undefined without outcomes. */
-const wideEffects = (
+export const wideEffects = (
   cells: ReadonlyArray<FatigueCell>,
 ): Pick<LearnedFatigue, "effects" | "covariance"> | undefined => {
   const laidOut = layOut(cells)
@@ -255,15 +255,10 @@ const wideEffects = (
 }
 
 /**
- * Six equally likely cases of the effects, for reports. Their mean and covariance are the mean and the covariance of
- * the effects under a wide prior, like the sigma points of S. Julier and J. Uhlmann (1997).
+ * Returns six equally likely cases of the effects. Their mean is `effects` and their covariance `covariance`, like the
+ * sigma points of S. Julier and J. Uhlmann (1997).
  */
-export const fatigueCases = (cells: ReadonlyArray<FatigueCell>): ReadonlyArray<ReadonlyArray<number>> => {
-  const wide = wideEffects(cells)
-  return wide === undefined ? [] : casesAround(wide)
-}
-
-const casesAround = (
+export const casesAround = (
   { covariance, effects }: Pick<LearnedFatigue, "effects" | "covariance">,
 ): ReadonlyArray<ReadonlyArray<number>> => {
   const size = exposureClasses - 1

@@ -3,12 +3,13 @@ import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { Counts } from "../../src/bandit/Counts.ts"
 import { expectedPerDecision } from "../../src/bandit/Expectation.ts"
 import {
+  casesAround,
   exposureClass,
-  fatigueCases,
   type FatigueCell,
   fatigueOf,
   learnFatigue,
   levelOf,
+  wideEffects,
 } from "../../src/bandit/Fatigue.ts"
 import { earlierText, exposureEffects } from "../../src/results/ExposureEffects.ts"
 import { fit } from "../../src/bandit/Fit.ts"
@@ -138,9 +139,11 @@ describe("cases of the effects for reports", () => {
     { variant: "b", day: start, decisions: [900, 0, 0, 0] },
   ]
 
+  const casesOf = (cells: ReadonlyArray<FatigueCell>) => casesAround(wideEffects(cells)!)
+
   it("are six around the estimated effects, further apart with fewer outcomes", () => {
     const spreadOf = (expected: number) => {
-      const found = fatigueCases(tired(expected))
+      const found = casesOf(tired(expected))
       assert.strictEqual(found.length, 6)
       for (const seen of [0, 1, 2, 3]) {
         const mean = found.reduce((sum, effects) => sum + effects[seen]!, 0) / 6
@@ -150,12 +153,12 @@ describe("cases of the effects for reports", () => {
       return Math.max(...found.map((effects) => effects[3]!)) - Math.min(...found.map((effects) => effects[3]!))
     }
     assert.isAbove(spreadOf(20), 2 * spreadOf(200))
-    assert.deepStrictEqual(fatigueCases([]), [])
+    assert.isUndefined(wideEffects([]))
   })
 
   it("shrink small effects less than the choice does", () => {
     const few = tired(3)
-    const mean = fatigueCases(few).reduce((sum, effects) => sum + effects[3]! / 6, 0)
+    const mean = casesOf(few).reduce((sum, effects) => sum + effects[3]! / 6, 0)
     assert.isBelow(mean, learnFatigue(few).effects[3]! - 0.02)
   })
 
@@ -171,7 +174,7 @@ describe("cases of the effects for reports", () => {
 
   it("raise a variant that was seen more often than others, more for stronger effects", () => {
     const counts = { cells: tired(200), mixes }
-    const found = fatigueCases(counts.cells).map((effects) => effects[3]!)
+    const found = casesOf(counts.cells).map((effects) => effects[3]!)
     const { cases, effects } = fatigueOf(counts, false)!
     found.forEach((effect, k) => {
       assert.closeTo(cases("a")[k]! - cases("b")[k]!, effects[3]! - effect, 1e-9)
