@@ -109,11 +109,8 @@ class Exposures {
   }
 }
 
-/**
- * Called after each decision, with the index of the chosen variant, the true rates of all variants, and the probability
- * of the choice.
- */
-type Watch = (decision: number, arm: number, rates: Float64Array, propensity: number) => void
+/** Called after each decision, with the index of the chosen variant and the true rates of all variants. */
+type Watch = (decision: number, arm: number, rates: Float64Array) => void
 
 /**
  * Runs a policy through all decisions of a world, so that it learns from the clicks as they arrive. Equal worlds,
@@ -177,7 +174,7 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
     for (let k = 0; k < there.arms.length; k++) sum.reward += weights[k]! * rates[there.arms[k]!]!
     chosen[i] = arm
     learner.sent(request, arm, now)
-    watch?.(i, arm, rates, weights[place]!)
+    watch?.(i, arm, rates)
     const clickedAt = world.isMachine?.(i)
       ? now
       : world.clickChance[i]! < rates[arm]! + expectedCosts[arm]!
