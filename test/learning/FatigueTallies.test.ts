@@ -4,9 +4,8 @@ import { SqlClient } from "effect/sql"
 import { dayMillis } from "../../src/bandit/Window.ts"
 import { readFatigue } from "../../src/learning/FatigueTallies.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
-import { Settling } from "../../src/sendtime/Settling.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle } from "../intake/support.ts"
-import { dayAt, drain, iso } from "../sendtime/habits.ts"
+import { dayAt, drainAndSettle, eventsAfter } from "../sendtime/habits.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { hour, makeTemplate } from "./support.ts"
 
@@ -34,22 +33,14 @@ describe("tallies of fatigue", () => {
         yield* make("bounced", "bob", "a", 7)
         yield* make("anonymous", undefined, "a", 8)
         yield* make("fresh", "ann", "a", 8 * 24)
-        const event = (event: string, tracking_id: string, after: number) => ({
-          event,
-          tracking_id,
-          occurred_at: iso(at + after * hour),
-          event_id: `${event} ${tracking_id}`,
-        })
+        const event = eventsAfter(at)
         yield* receive("tired", [
           event("click", "first", 1),
           event("open", "fourth", 5),
           event("click", "of bob", 6 + 100),
           event("bounce", "bounced", 8),
         ])
-        yield* drain
-        const { run } = yield* Settling
-        yield* run
-        yield* run
+        yield* drainAndSettle
 
         const now = Date.now()
         const stored = yield* readFatigue(sql, "tired", "t", now)

@@ -11,7 +11,7 @@ import { Templates } from "../../src/templates/Templates.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "../intake/support.ts"
 import { hour, makeTemplate } from "./support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
-import { dayAt, drain, iso } from "../sendtime/habits.ts"
+import { dayAt, drain, drainAndSettle, iso } from "../sendtime/habits.ts"
 
 const control = { mode: "control", propensity: null } as const
 
@@ -35,10 +35,7 @@ describe("tallies of a holdout", () => {
           { event: "open", tracking_id: "c1", automated: true, occurred_at: iso(at + hour), event_id: "3" },
           { event: "unsubscribe", tracking_id: "c1", occurred_at: iso(at + hour), event_id: "4" },
         ])
-        yield* drain
-        const { run } = yield* Settling
-        yield* run
-        yield* run
+        yield* drainAndSettle
         const read = (from: number, to: number) => readHoldouts(sql, "sides", "t", new Date(from), new Date(to))
         const [counts, ...others] = yield* read(dayAt(30, 0), Date.now())
         assert.deepStrictEqual(others, [])

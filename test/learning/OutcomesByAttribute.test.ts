@@ -7,9 +7,9 @@ import { isLocked } from "../../src/learning/Tallies.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { Settling } from "../../src/sendtime/Settling.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle } from "../intake/support.ts"
-import { dayAt, drain, iso } from "../sendtime/habits.ts"
+import { dayAt, drain, drainAndSettle, eventsAfter } from "../sendtime/habits.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
-import { day, hour, makeTemplate } from "./support.ts"
+import { day, makeTemplate } from "./support.ts"
 
 const builtIn = "daypart=morning&weekend=weekday"
 
@@ -27,12 +27,7 @@ const plantDecisions = Effect.fnUntraced(function* (slug: string) {
   yield* make("held out", "", "plan=pro", { mode: "control", propensity: null })
   yield* make("bounced", "b", "plan=free")
   yield* make("fresh", "a", "plan=pro", { at: at + 8 * day })
-  const event = (event: string, tracking_id: string, after: number) => ({
-    event,
-    tracking_id,
-    occurred_at: iso(at + after * hour),
-    event_id: `${event} ${tracking_id}`,
-  })
+  const event = eventsAfter(at)
   yield* receive(slug, [
     event("click", "first", 1),
     event("click", "second", 100),
@@ -53,9 +48,7 @@ describe("outcomes by attribute", () => {
     it.effect("count each settled decision by its segment and extra attributes, and equal a rebuild", () =>
       Effect.gen(function* () {
         const at = yield* plantDecisions("attributed")
-        const { run } = yield* Settling
-        yield* run
-        yield* run
+        yield* drainAndSettle
 
         // Decisions, clicks, opens, conversions, negative outcomes. A click after four days does not count.
         const first = [1, 1, 0, 0, 0]

@@ -1,13 +1,12 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Settling } from "../../src/sendtime/Settling.ts"
 import { propensityCountOf, PropensitySum, readPropensities } from "../../src/learning/PropensityTallies.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle } from "../intake/support.ts"
 import { hour, makeTemplate } from "./support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
-import { dayAt, drain, iso } from "../sendtime/habits.ts"
+import { dayAt, drain, drainAndSettle, eventsAfter } from "../sendtime/habits.ts"
 
 const weights = { a: 0.8, b: 0.2 }
 
@@ -42,36 +41,34 @@ describe("decisions weighted by propensities", () => {
     it.effect("are counted once with the outcomes of four days, and equal a rebuild", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* makeOrg("even")
-        yield* makeTemplate("even", "t", ["a", "b"])
+        yield* makeOrg("weighted")
+        yield* makeTemplate("weighted", "t", ["a", "b"])
         const at = dayAt(9, 10)
         const drawn = (copy: "a" | "b") => ({ copy, propensity: weights[copy], weights: JSON.stringify(weights) })
-        yield* decide("even", "a1", { ...drawn("a"), user: "ann", at })
-        yield* decide("even", "a2", { ...drawn("a"), user: "ann", at: at + hour })
-        yield* decide("even", "b1", { ...drawn("b"), user: "bob", at })
-        yield* decide("even", "control", { user: "bob", at, mode: "control", weights: '{"a":0.5,"b":0.5}' })
-        yield* decide("even", "greedy", { user: "bob", at, mode: "epsilon", propensity: 1, weights: '{"a":1,"b":0}' })
-        yield* decide("even", "forced", { user: "bob", at, mode: "forced", propensity: null })
-        yield* decide("even", "fresh", { ...drawn("a"), user: "ann", ago: hour })
-        const event = (event: string, tracking_id: string, after: number) => ({
-          event,
-          tracking_id,
-          occurred_at: iso(at + after * hour),
-          event_id: `${event} ${tracking_id} ${after}`,
+        yield* decide("weighted", "a1", { ...drawn("a"), user: "ann", at })
+        yield* decide("weighted", "a2", { ...drawn("a"), user: "ann", at: at + hour })
+        yield* decide("weighted", "b1", { ...drawn("b"), user: "bob", at })
+        yield* decide("weighted", "control", { user: "bob", at, mode: "control", weights: '{"a":0.5,"b":0.5}' })
+        yield* decide("weighted", "greedy", {
+          user: "bob",
+          at,
+          mode: "epsilon",
+          propensity: 1,
+          weights: '{"a":1,"b":0}',
         })
-        yield* receive("even", [
+        yield* decide("weighted", "forced", { user: "bob", at, mode: "forced", propensity: null })
+        yield* decide("weighted", "fresh", { ...drawn("a"), user: "ann", ago: hour })
+        const event = eventsAfter(at)
+        yield* receive("weighted", [
           event("click", "a1", 1),
           event("click", "a1", 2),
           event("click", "a2", 100),
           event("click", "b1", 1),
           event("unsubscribe", "b1", 1),
         ])
-        yield* drain
-        const { run } = yield* Settling
-        yield* run
-        yield* run
+        yield* drainAndSettle
         const byVariant = Effect.map(
-          readPropensities(sql, "even", "t", ["a", "b"], new Date(dayAt(30, 0))),
+          readPropensities(sql, "weighted", "t", ["a", "b"], new Date(dayAt(30, 0))),
           (rows) =>
             (JSON.parse(rows) as Array<Parameters<typeof propensityCountOf>[0]>).map(propensityCountOf)
               .toSorted((a, b) => a.copyId < b.copyId ? -1 : 1),
@@ -101,20 +98,20 @@ describe("decisions weighted by propensities", () => {
           },
         ])
 
-        yield* settle("even")
+        yield* settle("weighted")
         const rebuild = yield* Rebuild
-        const check = Effect.map(rebuild.run(org("even"), { check: true }), (found) => found.propensityDifferences)
+        const check = Effect.map(rebuild.run(org("weighted"), { check: true }), (found) => found.propensityDifferences)
         assert.strictEqual(yield* check, 0)
-        yield* rebuild.run(org("even"), { check: false })
+        yield* rebuild.run(org("weighted"), { check: false })
         assert.deepStrictEqual(yield* byVariant, ofVariants)
 
-        yield* receive("even", [event("click", "a2", 3)])
+        yield* receive("weighted", [event("click", "a2", 3)])
         yield* drain
-        yield* settle("even")
+        yield* settle("weighted")
         assert.strictEqual(yield* check, 1, "a late report")
-        yield* rebuild.run(org("even"), { check: false, template: "t" })
+        yield* rebuild.run(org("weighted"), { check: false, template: "t" })
         assert.strictEqual((yield* byVariant)[0]!.sums.click!.count, 2)
-        yield* sql`UPDATE decisions SET user_id = NULL WHERE org_slug = 'even' AND user_id = 'ann'`
+        yield* sql`UPDATE decisions SET user_id = NULL WHERE org_slug = 'weighted' AND user_id = 'ann'`
         assert.strictEqual(yield* check, 0, "an erasure")
       }))
   })

@@ -2,6 +2,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Groups } from "../../src/sendtime/Groups.ts"
 import { SendTime, type SendTimeRequest } from "../../src/sendtime/SendTime.ts"
+import { Settling } from "../../src/sendtime/Settling.ts"
 import { Intake } from "../../src/intake/Intake.ts"
 import { decide, makeOrg, receive } from "../intake/support.ts"
 import { day, hour, makeTemplate } from "../learning/support.ts"
@@ -15,6 +16,20 @@ export const iso = (millis: number) => new Date(millis).toISOString()
 
 /** Takes in every event. */
 export const drain = Effect.flatMap(Intake, ({ drain }) => drain)
+
+/** Takes in every event and settles the decisions. The second pass must not count them again. */
+export const drainAndSettle = Effect.flatMap(
+  Settling,
+  ({ run }) => Effect.andThen(drain, Effect.andThen(run, run)),
+)
+
+/** Returns a maker of events that platforms report `after` hours after `at`. */
+export const eventsAfter = (at: number) => (event: string, tracking_id: string, after: number) => ({
+  event,
+  tracking_id,
+  occurred_at: iso(at + after * hour),
+  event_id: `${event} ${tracking_id} ${after}`,
+})
 
 /** An organization with the template `t` of the variants `a` and `b`. */
 export const oneTemplate = Effect.fnUntraced(function* (slug: string) {
