@@ -65,7 +65,8 @@ const settings = {
   sticky_hours: number("sticky-hours", "Hours for which a user keeps the same variant"),
   runner_up_floor: number(
     "runner-up-floor",
-    "Minimum share of the second-best variant while a leader is close to winning, divided by the number of candidates, 0 to 0.2",
+    "Minimum share of the second-best variant while a leader is close to winning, divided by the number of candidates, 0 to 0.2. " +
+      "New templates have 0.1",
   ),
   objective: parsed(
     "objective",

@@ -177,7 +177,7 @@ export const WinnerResults = Schema.Struct({
       `(${
         100 * stoppingRule.probability.first
       } % in the first ${stoppingRule.probability.firstDays} days), with evidence ` +
-      `against each of the others; in ${stoppingRule.simulated.runs} simulations of two equally good variants (1,000 decisions a day, 45 days, daily looks) ` +
+      `against each of the others; in ${stoppingRule.simulated.runs} simulations of two equally good variants (1,000 decisions a day, 45 days, daily looks, the default \`runner_up_floor\`) ` +
       `${stoppingRule.simulated.winners} had one. ` +
       "`firm_winner`: equally good variants reach it with a " +
       "probability of at most 1 %, even if results are read often. Weaker variants soon get little traffic, so it requires a large " +
