@@ -176,8 +176,8 @@ export interface OrganizationPriors {
 }
 
 /**
- * Starting standard deviations by attribute, then by pair. The spreads of the built-in attributes follow their own
- * evidence, so that these attributes leave the spreads of the others as they are.
+ * Starting standard deviations by attribute, then by pair. Built-in attributes do not lower the deviations of the other
+ * attributes, because each fit learns from evidence whether built-in attributes have effects.
  */
 export const startingTaus = (contexts: Contexts): ReadonlyArray<number> => {
   const { attributes, names } = contexts
