@@ -129,7 +129,7 @@ describe("test groups", () => {
     const admin = await signedIn(world.service, "admin@example.com", ["shop", "admin"])
     const faulty = await admin.post(`${at}/-/new`, { name: "", emails: "b@x.example nonsense" })
     assert.strictEqual(faulty.status, 400)
-    assert.include(faulty.text, "nonsense must be an address with one @")
+    assert.include(faulty.text, "&quot;nonsense&quot; must be an address with one @")
     assert.match(faulty.text, />\s*b@x\.example nonsense</, "the text stays")
     assert.strictEqual((await admin.post(`${at}/-/new`, { name: "Über uns", emails: "b@x.example" })).status, 303)
     assert.deepInclude(await manage("GET", "/test-groups/uber-uns"), { name: "Über uns" })
