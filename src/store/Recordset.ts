@@ -1,4 +1,6 @@
+import type { Effect } from "effect"
 import { Statement } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
 
 /** The JSON type of values by SQL type. */
 interface Values {
@@ -34,6 +36,18 @@ const definitionOf = (columns: Columns): string => {
   }
   return definition
 }
+
+/** A statement with up to this many rows uses the plan of earlier calls. */
+const rowsOfKeptPlan = 200
+
+/**
+ * Returns the statement with a new plan for this call if it searches for many rows. PostgreSQL keeps a plan until the
+ * table is analyzed again. A plan from the time when a partition had few pages reads the whole partition for each row.
+ */
+export const plannedFor = <A>(
+  rows: number,
+  statement: Statement.Statement<A>,
+): Effect.Effect<ReadonlyArray<A>, SqlError> => rows > rowsOfKeptPlan ? statement.unprepared : statement
 
 /**
  * Returns the table `rows`, named `r` or `alias`, for the FROM clause of a statement. The rows are one parameter, so

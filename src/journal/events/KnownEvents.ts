@@ -6,7 +6,7 @@ import { SeededMap, SeededSet } from "../../json/SeededMap.ts"
 import { Settings } from "../../settings/Settings.ts"
 import { bounded } from "../../store/bounded.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
-import { recordset } from "../../store/Recordset.ts"
+import { plannedFor, recordset } from "../../store/Recordset.ts"
 import * as SharedLookUp from "../../store/SharedLookUp.ts"
 
 /** An event's identity, and the times that determine its possible partitions. */
@@ -115,11 +115,13 @@ export class KnownEvents extends Context.Service<KnownEvents, {
 
       const nameOf = ({ key, org, source }: EventRef) => `${org}\0${source}\0${key}`
 
-      const lookUp = (groups: ReadonlyArray<ReadonlyArray<EventRef>>) =>
-        Effect.map(findKnown(sql, groups.flat()), (rows) => {
+      const lookUp = (groups: ReadonlyArray<ReadonlyArray<EventRef>>) => {
+        const events = groups.flat()
+        return Effect.map(plannedFor(events.length, findKnown(sql, events)), (rows) => {
           const names = new SeededSet(rows.map((row) => `${row.orgSlug}\0${row.source}\0${row.eventKey}`))
           return groups.map((group) => group.filter((event) => names.has(nameOf(event))))
         })
+      }
 
       const shared = yield* SharedLookUp.make({
         write: lookUp,

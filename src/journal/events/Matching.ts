@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../../bandit/Window.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
 import { deliverSource } from "../../domain/Source.ts"
-import { recordset } from "../../store/Recordset.ts"
+import { plannedFor, recordset } from "../../store/Recordset.ts"
 import { attribute, resolveLinks } from "./Attribution.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import type { Projections } from "../Projection.ts"
@@ -156,7 +156,7 @@ const lockWaiting = Effect.fnUntraced(function* (
     received_at: receivedAt.getTime(),
     is_companion: place >= found.length,
   }))
-  return yield* sql<Waiting>`
+  const search = sql<Waiting>`
     SELECT ${sql.literal(waitingColumns)}
     FROM ${recordset(wanted, lockedColumns)}
     CROSS JOIN LATERAL (
@@ -167,6 +167,7 @@ const lockWaiting = Effect.fnUntraced(function* (
       ORDER BY e.org_slug, e.source, e.event_key, e.template_id LIMIT 1) e
     WHERE e.status = 'waiting' AND (r.is_companion OR ${due})
     ORDER BY r.place`
+  return yield* plannedFor(wanted.length, search)
 })
 
 const matchColumns = {
@@ -232,11 +233,12 @@ export const matchWaiting = (
     const decisions = found.slice(0, events.length).flat()
     yield* lockPeople(sql, decisions)
     const earlier = yield* readEarlier(sql, decisions)
-    yield* sql`
+    const update = sql`
       UPDATE events e SET template_id = r.template_id, tracking_id = r.tracking_id, status = r.status,
         retry_at = to_timestamp(r.retry_at / 1000.0)
       FROM ${recordset(updates, matchColumns)}
       WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''`
+    yield* plannedFor(updates.length, update)
     const others = events.flatMap((event, i) => found[i]!.slice(1).map((decision) => ({ event, decision })))
     const added = others.length === 0 ? others : yield* insertEvents(sql, others, now)
     const firsts = events.flatMap((event, i) => found[i]!.slice(0, 1).map((decision) => ({ event, decision })))
