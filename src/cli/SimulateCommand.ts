@@ -2,7 +2,7 @@ import { Clock, Effect, Option } from "effect"
 import { Argument, Command } from "effect/cli"
 import { dayMillis } from "../bandit/Window.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
-import type { Objective } from "../domain/Template.ts"
+import { type Objective, templateSettings } from "../domain/Template.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { type Report, withProgress } from "../runtime/Progress.ts"
 import { betaThompson, epsilonGreedy, type LearnerKind, peers, ucb1, uniform } from "../simulation/Learners.ts"
@@ -25,7 +25,11 @@ import { readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
-const ours: ReadonlyArray<LearnerKind> = [product(), product({ window: { lookbackDays: 14, offsetDays: 3 } })]
+/** The policies of a template with the shares of its settings, see `Policy`. */
+const ours = (options: { readonly floor?: number; readonly runnerUpFloor: number }): ReadonlyArray<LearnerKind> => [
+  product(options),
+  product({ ...options, window: { lookbackDays: 14, offsetDays: 3 } }),
+]
 
 const percent = (value: number) => `${(100 * value).toFixed(1)} %`
 const percentWithin = (mean: number, halfWidth: number) =>
@@ -100,7 +104,7 @@ export const replayLog = Effect.fnUntraced(
   function* (template: string, lookbackDays: Option.Option<number>, limit: number) {
     const client = yield* ManagementClient
     const org = yield* organization
-    const { objective } = yield* client.getTemplate({ params: { org, template } })
+    const { objective, runner_up_floor: runnerUpFloor } = yield* client.getTemplate({ params: { org, template } })
     if (weightsOf(objective).revenue !== 0) {
       return yield* new CommandFailed({
         message:
@@ -125,7 +129,8 @@ export const replayLog = Effect.fnUntraced(
     const asLogged = logged(log)
     const own = perThousand(asLogged ?? undefined)
     const ownChoices = log.filter(({ control }) => control !== true).length
-    const policies = [uniform, epsilonGreedy(), betaThompson(100), ucb1, ...ours]
+    const { exploration_floor: floor } = yield* client.getOrganization({ params: { org } })
+    const policies = [uniform, epsilonGreedy(), betaThompson(100), ucb1, ...ours({ floor, runnerUpFloor })]
     const evaluations = yield* withProgress(
       `Replaying ${log.length.toLocaleString("en")} decisions`,
       (report) =>
@@ -200,7 +205,7 @@ const simulateWorlds = (scenario: Scenario, seeds: number, days: number) =>
   withProgress("Simulating", (report) =>
     Effect.gen(function* () {
       const outcomes = new Map<string, Array<SimulationOutcome>>()
-      const all = [...peers, ...ours]
+      const all = [...peers, ...ours({ runnerUpFloor: templateSettings.runner_up_floor.default })]
       let decisions = 0
       let done = 0
       for (let seed = 1; seed <= seeds; seed++) {

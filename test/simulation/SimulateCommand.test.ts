@@ -120,9 +120,10 @@ describe("parlance simulate", () => {
       // All outcomes have had their time.
       yield* TestClock.setTime(start + decisions.length * 200_000 + 15 * 86_400_000)
       const pages: Array<string | undefined> = []
-      const stub = {
+      const stubWith = (exploration_floor: number) => ({
         listOrganizations: () => Effect.succeed({ organizations: [{ slug: "acme" }] }),
-        getTemplate: () => Effect.succeed({ objective: "click" }),
+        getOrganization: () => Effect.succeed({ exploration_floor }),
+        getTemplate: () => Effect.succeed({ objective: "click", runner_up_floor: 0.1 }),
         listDecisions: ({ query }: { readonly query: { readonly cursor?: string; readonly limit: string } }) => {
           pages.push(query.cursor)
           const from = query.cursor === undefined
@@ -134,15 +135,26 @@ describe("parlance simulate", () => {
             next_cursor: from + 1_000 < decisions.length ? page.at(-1)!.tracking_id : null,
           })
         },
-      }
-      const output = yield* runner(stub as unknown as ManagementClient["Service"])("replay", "--org", "acme", "--json")
+      })
+      const replay = (floor: number) =>
+        runner(stubWith(floor) as unknown as ManagementClient["Service"])("replay", "--org", "acme", "--json")
+      const output = yield* replay(0.01)
       assert.deepStrictEqual(pages, [undefined, "x00999", "x01999"])
       const read = JSON.parse(output)
       assert.strictEqual(read.decisions, 2_700)
       assert.closeTo(read.logged.value, 0.1, 0.02)
-      const of = (name: string) => read.policies.find(({ policy }: { readonly policy: string }) => policy === name)
+      interface Answer {
+        readonly policies: ReadonlyArray<
+          { readonly policy: string; readonly estimates: Record<"ips" | "snips", { readonly value: number }> }
+        >
+      }
+      const policyIn = (answer: Answer, name: string) => answer.policies.find(({ policy }) => policy === name)!
+      const of = (name: string) => policyIn(read, name)
       assert.closeTo(of("uniform").estimates.ips.value, read.logged.value, 1e-9)
       assert.isAbove(of("adaptive").estimates.snips.value, 0.12)
       assert.closeTo(of("adaptive").estimates.snips.value, 0.15, 0.03)
+
+      const explores = policyIn(JSON.parse((yield* replay(0.2)).slice(output.length)), "adaptive")
+      assert.isBelow(explores.estimates.snips.value, of("adaptive").estimates.snips.value - 0.005)
     }))
 })
