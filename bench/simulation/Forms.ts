@@ -1,3 +1,4 @@
+import { withValues } from "./ConversionValues.ts"
 import type { Chance } from "../../src/simulation/Chance.ts"
 import {
   absent,
@@ -336,7 +337,11 @@ const shapes = {
   tireless: people(0, nothing),
   eager: people(0.7, nothing),
   weary: people(0, (_, total) => -0.8 * Math.min(1, total / 12)),
+  revenue: { ...mail, ...plain(5, 0.2, 0.01, 0.03) },
 } satisfies Record<string, Shape>
+
+/** Values of orders in units of the value of an average order, so that peers that count clicks count orders. */
+const orders = { median: 0.64, sigma: 1, cap: 5, sd: 0.2 }
 
 /** Names of the worlds in this file. */
 export type FormName = keyof typeof shapes
@@ -352,8 +357,10 @@ export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
  * variants reverses. `hours`: the best variant depends on the time of day. `countries`: an attribute with 120 values.
  * `idle`: more attributes than the model uses, three of them with effects. `rare`: attributes that few requests have.
  * `numbers`: effects of numbers. `fatigue`: people tire of the variants that they have seen. In `tireless`, people do
- * not tire. In `eager`, people who get more messages click more. In `weary`, people tire of all variants. `worth` is
- * the value of a click to the learners.
+ * not tire. In `eager`, people who get more messages click more. In `weary`, people tire of all variants. In `revenue`,
+ * the outcomes are orders of different values. `worth` is the value of a click to the learners.
  */
-export const form = (name: FormName, seed: number, worth = 1): World =>
-  makeWorld({ ...shapes[name], name, seed, worth })
+export const form = (name: FormName, seed: number, worth = 1): World => {
+  const world = makeWorld({ ...shapes[name], name, seed, worth })
+  return name === "revenue" ? withValues(world, orders, seed) : world
+}

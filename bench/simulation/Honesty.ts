@@ -12,7 +12,7 @@ import { type Outlook, outlookOf } from "../../src/results/Outlook.ts"
 import { composeSeries } from "../../src/results/SeriesComposition.ts"
 import type { TemplateResults } from "../../src/results/TemplateResults.ts"
 import type { TemplateSeries } from "../../src/results/TemplateSeries.ts"
-import { attributeOf, audienceRates, type HonestyWorld, honestyWorld, meanValue, mediansOf } from "./HonestyWorld.ts"
+import { attributeOf, audienceRates, type HonestyWorld, honestyWorld } from "./HonestyWorld.ts"
 import type { LearnerKind } from "../../src/simulation/Learners.ts"
 import { type Feature, type Knowledge, Product } from "../../src/simulation/Product.ts"
 import { run } from "../../src/simulation/Run.ts"
@@ -355,13 +355,10 @@ export const honestyRun = (
       outlook,
     })
   }
-  const worths = setting.values === undefined
-    ? undefined
-    : mediansOf(setting, seed).map((median) => meanValue(median, setting.values!))
   const people = audienceRates(setting)
   const attribute = attributeOf(setting)?.name
-  run(world, policy, seed, (decision, arm, clickRates) => {
-    const rates = people ?? (worths === undefined ? clickRates : clickRates.map((rate, i) => rate * worths[i]!))
+  run(world, policy, seed, (decision, arm, rewards) => {
+    const rates = people ?? rewards
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     if (fresh !== undefined) world.rates(decision, fresh)
     const { attrs } = requests[requestOf[decision]!]!

@@ -1,7 +1,6 @@
 import { exposureClass } from "../../src/bandit/Fatigue.ts"
-import { Phi } from "../../src/bandit/Normal.ts"
-import { chance, seedOf } from "../../src/simulation/Chance.ts"
 import { type Failing, withFailures } from "./FailingVariants.ts"
+import { type Values, withValues } from "./ConversionValues.ts"
 import {
   absent,
   armIds,
@@ -96,18 +95,6 @@ export interface Tiring {
   readonly effects: ReadonlyArray<number>
 }
 
-/** Log-normal values of conversions. */
-export interface Values {
-  /** Median value of an average variant. */
-  readonly median: number
-  /** Standard deviation of the log value. */
-  readonly sigma: number
-  /** Maximum value of one conversion. */
-  readonly cap: number
-  /** Standard deviation of the variants' log medians. 0 means equal values. */
-  readonly sd: number
-}
-
 const usualDelay = { medianHours: 5, sigma: 1.6 }
 
 const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
@@ -133,31 +120,6 @@ export const curvedAges: AttributeEffects = {
   sd: 0.5,
   // A parabola with mean 0 and standard deviation 1.
   curve: ages.map((age) => ((age - 49) ** 2 - 330.67) / 295.7),
-}
-
-/** Returns the median value of each variant. */
-export const mediansOf = ({ name, values, variants }: HonestyWorld, seed: number): ReadonlyArray<number> => {
-  const { normal } = chance(seedOf(seed, `${name} medians`))
-  return Array.from(
-    { length: variants },
-    () => values === undefined ? 1 : values.median * Math.exp(values.sd * normal()),
-  )
-}
-
-/** Returns the mean of a log-normal value that is limited to the cap. */
-export const meanValue = (median: number, { cap, sigma }: Pick<Values, "cap" | "sigma">): number => {
-  const reach = Math.log(cap / median) / sigma
-  return median * Math.exp(sigma ** 2 / 2) * Phi(reach - sigma) + cap * (1 - Phi(reach))
-}
-
-/** Draws the values of all conversions that a world can have. */
-const drawValues = (setting: HonestyWorld, seed: number, world: World): World["values"] => {
-  const { values } = setting
-  if (values === undefined) return undefined
-  const medians = mediansOf(setting, seed)
-  const { normal } = chance(seedOf(seed, `${setting.name} values`))
-  const factors = Float64Array.from({ length: world.decisions }, () => Math.exp(values.sigma * normal()))
-  return (decision, arm) => Math.min(values.cap, medians[arm]! * factors[decision]!)
 }
 
 const crowdOf = (
@@ -247,6 +209,7 @@ export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
       }
     },
   })
-  const valued = { ...world, values: drawValues(setting, seed, world) }
+  const { values } = setting
+  const valued = values === undefined ? world : withValues(world, values, seed)
   return setting.failing === undefined ? valued : withFailures(valued, setting.failing, seed)
 }

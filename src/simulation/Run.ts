@@ -5,8 +5,8 @@ import type { LearnerKind } from "./Learners.ts"
 import type { World } from "./World.ts"
 
 /**
- * The result of a policy in a world. Rewards are expected clicks over the whole run, less the cost of opt-outs, by the
- * true rates.
+ * The result of a policy in a world. Rewards are expected clicks, or their values, over the whole run, less the cost of
+ * opt-outs, by the true rates.
  */
 export interface SimulationOutcome {
   readonly reward: number
@@ -117,7 +117,7 @@ type Watch = (decision: number, arm: number, rates: Float64Array) => void
  * policies and seeds have equal results.
  */
 export const run = (world: World, policy: LearnerKind, seed: number, watch?: Watch): SimulationOutcome => {
-  const { arms, at, costs, requestOf, requests, decisions, delayHours, eligible, eligibleOf } = world
+  const { arms, at, costs, means, requestOf, requests, decisions, delayHours, eligible, eligibleOf } = world
   const learner = policy.make({
     arms,
     composition: world.composition,
@@ -145,7 +145,7 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
     const there = eligible[eligibleOf[i]!]!
     const weights = learner.weights(request, there, now)
     world.rates(i, rates)
-    expectedCosts.forEach((cost, arm) => rates[arm]! -= cost)
+    arms.forEach((_, arm) => rates[arm] = rates[arm]! * (means?.[arm] ?? 1) - expectedCosts[arm]!)
     const place = sample(weights, world.choiceChance[i]!)
     const arm = there.arms[place]!
     const sum = sums[Math.floor(4 * i / decisions)]!
@@ -177,7 +177,7 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
     watch?.(i, arm, rates)
     const clickedAt = world.isMachine?.(i)
       ? now
-      : world.clickChance[i]! < rates[arm]! + expectedCosts[arm]!
+      : world.clickChance[i]! < (rates[arm]! + expectedCosts[arm]!) / (means?.[arm] ?? 1)
       ? now + delayHours[i]! * (world.slower?.[arm] ?? 1) * hourMillis
       : undefined
     if (clickedAt !== undefined && !world.isLost?.(i, clickedAt)) arrivals.add(clickedAt, i)

@@ -64,6 +64,8 @@ export interface World {
   readonly worth: number
   /** Value of the click on a variant for a decision. Default: `worth`. */
   readonly values?: ((decision: number, arm: number) => number) | undefined
+  /** By variant: the mean of its values in rewards. Default: 1 each. */
+  readonly means?: ReadonlyArray<number> | undefined
   /** Opt-outs, independent of clicks. Default: none. */
   readonly costs?: OptOuts | undefined
   /**

@@ -110,6 +110,15 @@ describe("a world of another form", () => {
     assert.closeTo(clicks - run(world, uniform, 1).reward, expected, 1e-6 * expected)
   })
 
+  it("revenue has orders of different values, and rewards are their means", () => {
+    const world = form("revenue", 1)
+    const values = observed(world).map(({ value }) => value)
+    const { reward } = run(world, uniform, 1)
+    assert.isAbove(new Set(values).size, values.length / 2)
+    assert.closeTo(values.reduce((sum, value) => sum + value, 0) / reward, 1, 0.1)
+    assert.closeTo(meanOf([1, 2, 3, 4, 5, 6].flatMap((seed) => [...form("revenue", seed).means!])), 1, 0.1)
+  })
+
   it("batches leave as eight times 50,000 messages within half an hour", () => {
     const world = form("batches", 1)
     const counts = new Map<number, number>()

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { componentRun } from "../../bench/simulation/ComponentHonesty.ts"
 import { coverage, type HonestyRun, honestyRun } from "../../bench/simulation/Honesty.ts"
-import { type HonestyWorld, meanValue } from "../../bench/simulation/HonestyWorld.ts"
+import { meanValue } from "../../bench/simulation/ConversionValues.ts"
+import type { HonestyWorld } from "../../bench/simulation/HonestyWorld.ts"
 
 // `deno task bench honesty` with fewer and shorter runs.
 
