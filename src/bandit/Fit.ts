@@ -1,11 +1,11 @@
 import { type BaseRate, contextFactors, improveBaseRate } from "./BaseRate.ts"
 import { type Contexts, contextsOf } from "./Contexts.ts"
-import { packedIndex, packedLength } from "./Cholesky.ts"
+import { packedLength } from "./Cholesky.ts"
 import { ComponentFit, type Composition } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
 import type { Fatigue } from "./Fatigue.ts"
 import { levelCases } from "./LocalLevel.ts"
-import { builtInEvidence, type EffectEvidence } from "./Mixture.ts"
+import { builtInEvidence, type EffectEvidence, learnedSpreads } from "./Mixture.ts"
 import type { EarlierDelays } from "./FasterReactions.ts"
 import type { DelayCurve } from "./Maturity.ts"
 import {
@@ -114,38 +114,24 @@ const begin = (input: FitInput, contexts: Contexts, observations: Observations):
 }
 
 /**
- * Makes one fixed-point step of the evidence for the standard deviations of intercepts and of each attribute's effects
- * (D. MacKay, "Bayesian interpolation", 1992). With `hold`, only counts the intercepts that the data determine.
+ * Makes one fixed-point step of the evidence for the standard deviation of the intercepts (D. MacKay, "Bayesian
+ * interpolation", 1992). With `hold`, only counts the intercepts that the data determine.
  */
 const learnShrinkage = (
   state: State,
   ids: ReadonlyArray<string>,
-  contexts: Contexts,
   organization: OrganizationPriors,
   hold: boolean,
 ): void => {
-  const attributes = contexts.names.length
-  const squares = new Float64Array(attributes)
-  const determined = new Float64Array(attributes)
   let squares0 = 0
   state.gamma0 = 0
   state.beta.forEach((beta, v) => {
-    const covariance = state.covariance[v]!
     const { mean, variance } = foretold(state, ids[v]!)
-    const undetermined = covariance[0]! / state.tau0 ** 2
+    const undetermined = state.covariance[v]![0]! / state.tau0 ** 2
     squares0 += (beta[0]! - mean) ** 2
     state.gamma0 += Math.max(0, 1 - undetermined - (1 - undetermined) ** 2 * variance / state.tau0 ** 2)
-    for (let i = 1; i < contexts.size; i++) {
-      const j = contexts.attributeOf[i]!
-      squares[j] = squares[j]! + beta[i]! ** 2
-      determined[j] = determined[j]! + Math.max(0, 1 - covariance[packedIndex(i, i)]! / state.taus[j]! ** 2)
-    }
   })
   if (hold) return
-  const before = startingTaus(contexts)
-  for (let j = 0; j < attributes; j++) {
-    state.taus[j] = Math.max(smallestTau, Math.sqrt((4 * before[j]! ** 2 + squares[j]!) / (4 + determined[j]!)))
-  }
   // The spread that components leave unexplained is specific to this template: variants of other templates have other
   // components.
   const own = state.components === undefined
@@ -257,8 +243,12 @@ export const fit = (input: FitInput): ModelSnapshot => {
       state.tau0,
       holdShrinkage,
     )
-    learnShrinkage(state, ids, contexts, organization, holdShrinkage)
-    if (!holdShrinkage) learnBuiltIns(state, builtInEvidence(contexts, seen, beta, expected, clicksOfPair))
+    learnShrinkage(state, ids, organization, holdShrinkage)
+    if (!holdShrinkage) {
+      const learned = learnedSpreads(contexts, seen, beta, expected, clicksOfPair, startingTaus(contexts))
+      for (const [j, spread] of learned) taus[j] = spread
+      learnBuiltIns(state, builtInEvidence(contexts, seen, beta, expected, clicksOfPair))
+    }
     recenter(state, seen, active)
   }
   const levels = window.mode === "adaptive"

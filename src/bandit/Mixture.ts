@@ -1,6 +1,7 @@
 import { factor, packedIndex, packedLength, solve } from "./Cholesky.ts"
 import { builtIns, type Contexts } from "./Contexts.ts"
 import type { Observations } from "./Observations.ts"
+import { spreadOf, spreads } from "./Spreads.ts"
 import { eta } from "./VariantFit.ts"
 
 // Choices average over the models with and without the built-in attributes. The data determine the probability of each.
@@ -9,8 +10,8 @@ import { eta } from "./VariantFit.ts"
 /** Standard deviation of the effects of an attribute that counts as none. */
 export const noSpread = 0.01
 
-/** Candidates for the standard deviation of the effects of an attribute that has effects. */
-const spreads = [0.05, 0.1, 0.2, 0.4]
+/** Candidates for the standard deviation of the effects of a built-in attribute that has effects. */
+const builtInSpreads = [0.05, 0.1, 0.2, 0.4]
 
 /** Prior probability that a built-in attribute has effects. The candidates share it evenly. */
 const prior = 0.5
@@ -81,12 +82,12 @@ export interface EffectEvidence {
 /** Compares the candidates for the standard deviation. Without data, returns the prior. */
 export const effectEvidence = (counts: ValueCounts): EffectEvidence => {
   const none = restrictedLogLikelihood(counts, noSpread)
-  const logs = spreads.map((spread) => restrictedLogLikelihood(counts, spread))
+  const logs = builtInSpreads.map((spread) => restrictedLogLikelihood(counts, spread))
   const highest = Math.max(...logs)
   const likelihoods = logs.map((log) => Math.exp(log - highest))
   const sum = likelihoods.reduce((total, likelihood) => total + likelihood, 0)
-  const spread = likelihoods.reduce((total, likelihood, i) => total + likelihood * spreads[i]!, 0) / sum
-  const odds = prior / (1 - prior) * sum / spreads.length * Math.exp(Math.min(700, highest - none))
+  const spread = likelihoods.reduce((total, likelihood, i) => total + likelihood * builtInSpreads[i]!, 0) / sum
+  const odds = prior / (1 - prior) * sum / builtInSpreads.length * Math.exp(Math.min(700, highest - none))
   return { probability: odds / (1 + odds), spread }
 }
 
@@ -121,6 +122,27 @@ const countValues = (
     }
   })
   return counts
+}
+
+/**
+ * Returns the standard deviation of the effects of each attribute and pair, without the built-in attributes. `usual`:
+ * as of `spreadOf`, by index. Other arguments as of `countValues`.
+ */
+export const learnedSpreads = (
+  contexts: Contexts,
+  seen: Observations,
+  beta: ReadonlyArray<Float64Array>,
+  expected: Float64Array,
+  clicks: Float64Array,
+  usual: ReadonlyArray<number>,
+): ReadonlyMap<number, number> => {
+  const left = builtInsOf(contexts)
+  return new Map(
+    Array.from(contexts.names.keys()).filter((j) => !left.includes(j)).map((j) => {
+      const counts = countValues(j, contexts, seen, beta, expected, clicks)
+      return [j, spreadOf(spreads.map((spread) => restrictedLogLikelihood(counts, spread)), usual[j]!)]
+    }),
+  )
 }
 
 /** The evidence for effects of each built-in attribute, by its index. Arguments as of `countValues`. */

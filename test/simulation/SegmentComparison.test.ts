@@ -103,8 +103,8 @@ const coverage = (all: ReadonlyArray<Checked>) => all.filter(covers).length / al
 
 describe("the segment explorer under adaptive allocation", () => {
   it("has intervals that contain the true differences of variants by attribute and by pair", () => {
-    const tables = tablesOf({ name: "usual", variants: 4, variantSd: 0.2, valueSd: 0.15, pairSd: 0.1 }, 12)
-    assert.isAbove(tables.flat().length, 40)
+    const tables = tablesOf({ name: "usual", variants: 4, variantSd: 0.2, valueSd: 0.15, pairSd: 0.1 }, 30)
+    assert.isAbove(tables.flat().length, 80)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
     const wrong = tables.flat().filter(({ difference, clear, truth }) => clear && difference * truth < 0)
     assert.isAtMost(wrong.length, 1)
