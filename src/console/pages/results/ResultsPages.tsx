@@ -178,7 +178,7 @@ const columnsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields)
   })
 })
 
-/** What a page without charts says: before the first send, or without sends in the window or in the segment. */
+/** The reason why a page has no charts: no send yet, or no sends in the window or in the segment. */
 const NoCharts = ({ isStarted, path, segment }: {
   readonly isStarted: boolean
   readonly path: string
