@@ -147,29 +147,36 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
 
       // A click in the preview opens the form of a block, and the open block is outlined there.
       await preview.getByRole("link", { name: "See what is new" }).waitFor()
-      const outlined = page.locator(".preview-blocks .chosen")
       await page.getByRole("heading", { name: "Preview" }).scrollIntoViewIfNeeded()
-      // Boxes come once the message of a new preview is there.
+      // Boxes come once the message of a new preview is there. A heading has no place while another message takes over.
       const shown = preview.getByRole("heading", { name: "Spring is here" })
-      const isUnder = async () => {
-        const { height, width, x, y } = (await shown.boundingBox())!
-        return await page.evaluate(
+      const placeUnderBox = async () => {
+        const place = await shown.boundingBox()
+        const isUnder = place !== null && await page.evaluate(
           ([x, y]) => document.elementFromPoint(x!, y!)?.matches(".preview-blocks [data-path]") === true,
-          [x + width / 2, y + height / 2],
+          [place.x + place.width / 2, place.y + place.height / 2],
         )
+        return isUnder ? place : undefined
       }
       await page.waitForFunction(() => document.querySelectorAll(".frame-holder iframe").length === 1)
-      while (!(await isUnder())) await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)))
-      const { height, width, x, y } = (await shown.boundingBox())!
+      let place = await placeUnderBox()
+      while (place === undefined) {
+        await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)))
+        place = await placeUnderBox()
+      }
+      const { height, width, x, y } = place
       await page.mouse.click(x + width / 2, y + height / 2)
       await opened(page, "Spring is here").locator(".rich:focus").waitFor()
-      const box = (await outlined.boundingBox())!
-      assert.isTrue(box.y <= y && y + height <= box.y + box.height, "the outline surrounds the heading")
+      // The outline surrounds the heading.
+      await page.waitForFunction(([top, bottom]) => {
+        const outline = document.querySelector(".preview-blocks .chosen")?.getBoundingClientRect()
+        return outline !== undefined && outline.top <= top! && bottom! <= outline.bottom
+      }, [y, y + height])
       await row(page, "See what is new").click()
       await page.waitForFunction((top) => {
         const [chosen, ...others] = document.querySelectorAll(".preview-blocks .chosen")
         return others.length === 0 && chosen !== undefined && chosen.getBoundingClientRect().top > top
-      }, box.y)
+      }, y)
       assert.strictEqual(
         await page.frameLocator(".frame-holder iframe:not(.coming)").locator("iframe").getAttribute("sandbox"),
         "allow-same-origin",
