@@ -1,4 +1,5 @@
 import { Duration, Redacted, Result } from "effect"
+import { urlOf } from "./DatabaseUrlForm.ts"
 import { authoritiesOf, faultOfCertificates, faultOfKey, makeFiles, type ReadPem } from "../text/PemFiles.ts"
 
 /** The values of `sslmode`, from the weakest to the strictest. */
@@ -81,18 +82,22 @@ const inEffect: Readonly<Record<string, ReadonlyArray<string>>> = {
 /** Advice about refused parameters, unless they only need to be removed. */
 const advice: Readonly<Record<string, string>> = {
   channel_binding:
-    "The database client has no channel binding. Remove it, and set sslmode=verify-full, which makes sure " +
-    "that the server is the right one",
+    "The database client has no channel binding. Remove it, and set sslmode=verify-full&sslrootcert=system, which makes " +
+    "sure that the server is the right one, or sslmode=verify-full with DATABASE_CA for an authority of the provider",
   connection_limit: "Set DATABASE_POOL_SIZE instead",
+  currentSchema: "Set options=-csearch_path%3Dname instead",
   hostaddr: "Write the address as the host",
   passfile: "Write the password into the URL",
   pool_max_conns: "Set DATABASE_POOL_SIZE instead",
   requiressl: "Set sslmode=require instead",
   schema: "Set options=-csearch_path%3Dname instead",
+  search_path: "Set options=-csearch_path%3Dname instead",
   service: "Write the host, user and database into the URL",
   ssl: "Set sslmode=require or sslmode=verify-full instead",
   sslpassword: "Store the key without a password: openssl pkey -in client.key -out plain.key",
+  statement_timeout: "Set options=-cstatement_timeout%3D30s instead",
   target_session_attrs: "Remove it. The host has to lead to the primary, see docs/operations/cluster.md",
+  unix_sock: "Set host to the folder of the socket instead",
 }
 
 const defaultAdvice = "Remove it: only parameters that take effect are accepted"
@@ -119,12 +124,20 @@ const parametersOf = (search: string): { readonly parameters: Parameters; readon
       faults.push(`the parameter ${pair.slice(0, at)} is not percent-encoded correctly`)
       continue
     }
+    if (parameters.has(given)) faults.push(`the parameter ${given} is given twice. Keep one`)
+    if (value === "" && given !== "application_name") {
+      faults.push(`the parameter ${given} has no value. Write one after the =, or remove it`)
+    }
+    parameters.set(given, value)
     // libpq accepts this parameter of JDBC.
-    const isJdbc = given === "ssl" && value === "true"
-    const name = isJdbc ? "sslmode" : given
-    if (parameters.has(name)) faults.push(`the parameter ${name} is given twice. Keep one`)
-    parameters.set(name, isJdbc ? "require" : value)
-    faults.push(...withoutEffect(name, value))
+    if (given !== "ssl" || value !== "true") faults.push(...withoutEffect(given, value))
+  }
+  if (parameters.get("ssl") === "true") {
+    const mode = parameters.get("sslmode") ?? "require"
+    if (["disable", "allow", "prefer"].includes(mode)) {
+      faults.push(`ssl=true demands encryption, and sslmode=${mode} does not. Remove one of them`)
+    }
+    parameters.set("sslmode", mode)
   }
   return { parameters, faults }
 }
@@ -239,29 +252,21 @@ const encryptionOf = (
   }
 }
 
-/** Faults of the part before the `?`. Their texts omit the URL, which may contain a password. */
-const urlFaults = (text: string): ReadonlyArray<string> => {
-  const example = "postgres://user:password@host:5432/database"
-  const url = URL.parse(text)
-  if (/^postgres(ql)?:\/\/[^/?]*,/.test(text)) {
+/** A part of the URL, percent-decoded. Undefined if the part is empty. */
+const part = (text: string): string | undefined => text === "" ? undefined : decode(text)
+
+/** Faults of the host, which may be in the parameter `host`. */
+const hostFaults = (host: string): ReadonlyArray<string> => {
+  if (host.includes(",")) {
     return [
       "DATABASE_URL: has several hosts. Give the one address that leads to the primary, see docs/operations/cluster.md",
     ]
   }
-  if (url === null || !["postgres:", "postgresql:"].includes(url.protocol)) {
-    return [
-      `DATABASE_URL: must be a URL such as ${example}. Percent-encode characters such as / ? # @ : of the password`,
-    ]
-  }
-  if (url.hash !== "") return ["DATABASE_URL: has a #. Percent-encode it as %23"]
-  const parts = [url.username, url.password, url.hostname, url.pathname]
-  return parts.some((part) => decode(part) === undefined)
-    ? ["DATABASE_URL: is not percent-encoded correctly. Write %25 for a percent sign"]
-    : []
+  const [, folder, port] = /^(\/.*)\/\.s\.PGSQL\.(\d+)$/.exec(host) ?? []
+  return folder === undefined ? [] : [
+    `DATABASE_URL: the host is the file of a socket. Set host to its folder ${folder}, and port to ${port}`,
+  ]
 }
-
-/** A part of the URL, percent-decoded. Undefined if the part is empty. */
-const part = (text: string): string | undefined => text === "" ? undefined : decode(text)
 
 /** The service sets this parameter for every session, so that a value in `options` would have no effect. */
 const reserved = "idle_in_transaction_session_timeout"
@@ -317,13 +322,12 @@ export const parse = (
   )
 
 const read = (text: string, options: DatabaseUrlOptions): Result.Result<DatabaseTarget, ReadonlyArray<string>> => {
-  const ofUrl = urlFaults(text)
-  if (ofUrl.length > 0) return Result.fail(ofUrl)
-  const url = new URL(text)
+  const url = urlOf(text)
+  if (typeof url === "string") return Result.fail([`DATABASE_URL: ${url}`])
   const { faults: ofParameters, parameters } = parametersOf(url.search)
   const faults = ofParameters.map((fault) => `DATABASE_URL: ${fault}`)
   const host = parameters.get("host") ?? part(url.hostname.replace(/^\[(.*)\]$/, "$1")) ?? "localhost"
-  if (host.includes(",")) faults.push(...urlFaults("postgres://one,two/"))
+  faults.push(...hostFaults(host))
   if (parameters.get("options")?.includes(reserved) === true) {
     faults.push(`DATABASE_URL: options may not set ${reserved}, which the service sets by itself`)
   }

@@ -15,7 +15,13 @@ export const secretSettings = [
   "SUGGESTIONS_KEY",
 ] as const
 
-/** Reads the files of secrets. Returns a provider with their texts, without a final line end, and the faults. */
+/** Returns the secret in a file: its text without a byte order mark, which editors of Windows write, and a final line end. */
+const secretIn = (text: string): string => text.replace(/^\uFEFF/, "").replace(/\r?\n$/, "")
+
+/** Whether a text was read from bytes that are not UTF-8, such as the UTF-16 of a redirection in PowerShell. */
+const isOtherEncoding = (text: string): boolean => /[\uFFFD\0]/.test(text)
+
+/** Reads the files of secrets. Returns a provider with their texts and the faults. */
 export const readSecretFiles = Effect.fnUntraced(function* (
   faultsOf: (error: Config.ConfigError) => ReadonlyArray<string>,
 ) {
@@ -29,8 +35,9 @@ export const readSecretFiles = Effect.fnUntraced(function* (
     })
     if (Option.isNone(file)) continue
     const { path, text } = file.value
-    env[name] = text.replace(/\r?\n$/, "")
+    env[name] = secretIn(text)
     if (env[name] === "") faults.push(`${name}_FILE: the file ${path} is empty. Write the value of ${name} into it`)
+    if (isOtherEncoding(text)) faults.push(`${name}_FILE: the file ${path} is not in UTF-8. Save it as UTF-8`)
     const given = yield* Effect.orElseSucceed(provider.load([name]), () => undefined)
     if (given?._tag === "Value") faults.push(`${name}: is set, and ${name}_FILE too. Set one of them`)
   }

@@ -116,6 +116,50 @@ describe("DATABASE_URL", () => {
     assert.lengthOf(faults, 4)
   })
 
+  it("accepts the forms of libpq, with white space and a byte order mark around them", () => {
+    const cloud = targetOf("postgresql://shop%40p.iam:p%40ss@/shop?host=/cloudsql/p:europe-west1:db")
+    assert.deepInclude(cloud, { host: "/cloudsql/p:europe-west1:db", username: "shop@p.iam", database: "shop" })
+    assert.deepInclude(targetOf("postgres://shop@/shop?host=/run/postgresql&port=6432"), { port: 6432 })
+    assert.deepInclude(targetOf("postgres://shop@:6432/shop"), { host: "localhost", port: 6432 })
+    assert.deepInclude(targetOf("postgres://:6432/shop"), { host: "localhost", port: 6432, username: undefined })
+    assert.strictEqual(Redacted.value(targetOf("postgres://shop:a,b:c@db/shop").password!), "a,b:c")
+    assert.deepInclude(targetOf("\uFEFFpostgres://shop@db/shop\r\n"), { host: "db", database: "shop" })
+    for (const search of ["ssl=true&sslmode=verify-full", "sslmode=verify-full&ssl=true"]) {
+      assert.strictEqual(targetOf(`${base}?${search}&sslrootcert=system`).encryption.mode, "verify-full")
+    }
+  })
+
+  it("is rejected with the remedy for each form of other clients", () => {
+    const forms: ReadonlyArray<readonly [string, RegExp]> = [
+      [`psql '${base}?sslmode=require'`, /is a command. Keep only the URL/],
+      [`'${base}'`, /quotation mark.*Remove/],
+      [`"${base}"`, /quotation mark.*Remove/],
+      [`DATABASE_URL=${base}`, /name of a setting. Keep only the text after the =/],
+      ["${DATABASE_URL}", /variable that nothing has replaced/],
+      ["jdbc:postgresql://db/shop?user=shop&password=s3cret", /begins with jdbc:\. Remove that/],
+      ["postgresql+asyncpg://shop:s3cret@db/shop", /name of a driver. Begin it with postgres:\/\//],
+      ["host=db user=shop password=s3cret dbname=shop", /keywords and values. Write them as a URL/],
+      ["Server=db;Database=shop;User Id=shop;Password=s3cret;Ssl Mode=Require;", /keywords and values/],
+      ["postgres://shop:s3cr\net@db/shop", /line break.*Write it in one line/],
+      ["postgres://shop:[YOUR-PASSWORD]@db/shop", /placeholder in place of the password/],
+      ["postgres://shop:${PASSWORD}@db/shop", /placeholder in place of the password/],
+      ["postgres://shop:s3cr%00et@db/shop", /%00.*Remove it/],
+      ["postgres:/shop:s3cret@db/shop", /must be a URL such as/],
+      ["postgres://shop:s3cret@db:70000/shop", /must be at most 65535/],
+      ["postgres://shop:12/s3cret@db/shop", /Percent-encode these characters in the password/],
+      [`${base}&sslmode=require`, /write \? before the first parameter/],
+      [`${base}?options=`, /options has no value. Write one/],
+      [`${base}?ssl=true&sslmode=disable`, /ssl=true demands encryption, and sslmode=disable does not/],
+      [
+        "postgres:///shop?host=/run/postgresql/.s.PGSQL.6432",
+        /Set host to its folder \/run\/postgresql, and port to 6432/,
+      ],
+      [`${base}?channel_binding=require`, /sslmode=verify-full&sslrootcert=system/],
+      [`${base}?unix_sock=/cloudsql/x/.s.PGSQL.5432`, /Set host to the folder of the socket/],
+    ]
+    for (const [text, expected] of forms) assertFault(expected, text)
+  })
+
   it("is rejected without revealing it if it is no valid URL", () => {
     assertFault(/must be a URL such as/, "mysql://shop:s3cret@db/shop")
     assertFault(/must be a URL such as/, "s3cret")

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { Buffer } from "node:buffer"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -115,14 +116,14 @@ describe("settings", () => {
     Effect.gen(function* () {
       const folder = mkdtempSync(join(tmpdir(), "parlance-settings-"))
       yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
-      const fileOf = (name: string, text: string) => {
+      const fileOf = (name: string, text: string | Buffer) => {
         writeFileSync(join(folder, name), text)
         return join(folder, name)
       }
       const url = fileOf("url", "postgres://shop:p%40ss@db/shop\n")
       const { adminToken, database } = yield* read({
         DATABASE_URL_FILE: url,
-        ADMIN_TOKEN_FILE: fileOf("token", `${"t".repeat(32)}\r\n`),
+        ADMIN_TOKEN_FILE: fileOf("token", `\uFEFF${"t".repeat(32)}\r\n`),
       })
       assert.strictEqual(Redacted.value(Option.getOrThrow(database).password!), "p@ss")
       assert.strictEqual(Redacted.value(Option.getOrThrow(adminToken)), "t".repeat(32))
@@ -135,6 +136,10 @@ describe("settings", () => {
         [
           { DATABASE_URL_FILE: url, DATABASE_URL: "postgres://db" },
           /DATABASE_URL: is set, and DATABASE_URL_FILE too. Set one/,
+        ],
+        [
+          { ADMIN_TOKEN_FILE: fileOf("utf16", Buffer.from(`\uFEFF${"t".repeat(32)}\r\n`, "utf16le")) },
+          /ADMIN_TOKEN_FILE: the file \S+ is not in UTF-8\. Save it as UTF-8/,
         ],
         [{ DATABASE_URL_FILE: fileOf("bad", "mysql://db") }, /DATABASE_URL: must be a URL such as/],
       ]
