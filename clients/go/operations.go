@@ -2386,10 +2386,10 @@ type TemplateResultsWindow struct {
 	// If adaptive, the age at which an outcome counts half in the choice of variants.
 	HalfLifeDays *float64 `json:"half_life_days"`
 
-	// Start of the window, ISO 8601.
+	// Start of the counted decisions, ISO 8601:.
 	From string `json:"from"`
 
-	// End of the window, not included, ISO 8601.
+	// End of the counted decisions, not included, ISO 8601:.
 	To string `json:"to"`
 
 	// Start of the hour or, for older decisions, of the day or week of the first decision in the window, ISO 8601.

@@ -62,6 +62,21 @@ export const windowBounds = (window: Window, now: number): { readonly from: numb
   return { from: to - window.lookbackDays * dayMillis, to }
 }
 
+/** Returns the start of the first bucket, as of `now`, that starts at `time` or later. Buckets have no gaps. */
+export const firstBucketFrom = (time: number, now: number): number => {
+  const { end, start } = bucketAt(time, now)
+  return start >= time ? start : end
+}
+
+/**
+ * The send times of the buckets that a window selects at `now`: `[from, to)` in Unix milliseconds. A bucket counts if its
+ * start is in the window, so each bound is later than the bound of `windowBounds` by less than an hour, a day or a week.
+ */
+export const countedBounds = (window: Window, now: number): { readonly from: number; readonly to: number } => {
+  const { from, to } = windowBounds(window, now)
+  return { from: firstBucketFrom(from, now), to: Math.min(now, firstBucketFrom(to, now)) }
+}
+
 /**
  * Age of the sends of a bucket at `now`, measured from the middle of the bucket. If the bucket is open, from the middle
  * of its elapsed part. Unit: hours. Never negative.

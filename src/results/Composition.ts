@@ -12,7 +12,7 @@ import { certainChange } from "../bandit/LocalLevel.ts"
 import type { ComponentEffect } from "../bandit/ComponentReport.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Report.ts"
-import { dayMillis, windowBounds } from "../bandit/Window.ts"
+import { countedBounds, dayMillis } from "../bandit/Window.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
 import { maturedSends } from "../bandit/SendNothing.ts"
@@ -236,7 +236,7 @@ const changeOf = ({ levels = [], variants }: ModelSnapshot, id: string): number 
 }
 
 /** The first decision in a window, and the days that rates describe. */
-const daysOf = ({ firstSendAt, window }: ModelSnapshot, { from, to }: ReturnType<typeof windowBounds>) => {
+const daysOf = ({ firstSendAt, window }: ModelSnapshot, { from, to }: ReturnType<typeof countedBounds>) => {
   const first = firstSendAt === null ? null : Math.max(firstSendAt, from)
   const start = window.mode === "adaptive" ? to - reportedDays * dayMillis : from
   return {
@@ -382,7 +382,7 @@ export const prepare = (input: ResultsInput): Prepared => {
         variants: rowsOf(table, groups[part]!.variants, (id) => maturedIn(table, id)),
       }))
       const { window } = model
-      const bounds = windowBounds(window, nowMillis)
+      const bounds = countedBounds(window, nowMillis)
       const { first_decision, rate_days } = daysOf(model, bounds)
       const winner = winnerOf(overall, shown, {
         contenders: running.length,

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { defaultFloor } from "../bandit/Policy.ts"
-import { bucketAt, keptMillis, windowBounds } from "../bandit/Window.ts"
+import { firstBucketFrom, keptMillis, windowBounds } from "../bandit/Window.ts"
 import { noticed, RequestNotices } from "../decide/RequestNotices.ts"
 import { timing } from "../sendtime/Timing.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
@@ -29,12 +29,6 @@ import { pairOf, withoutModel } from "./WithoutModel.ts"
 /** Returns the requested window, or undefined for the adaptive mode. */
 export const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): LearningWindow | undefined =>
   lookbackDays === undefined && offsetDays === undefined ? undefined : learningWindow(lookbackDays, offsetDays)
-
-/** Returns the start of the first bucket, as of `now`, that starts at `time` or later. Buckets have no gaps. */
-export const firstBucketFrom = (time: number, now: number): number => {
-  const { end, start } = bucketAt(time, now)
-  return start >= time ? start : end
-}
 
 /** The holdout of a template that this node has not loaded yet. */
 const nobody = { share: 0, content: "even" } as const

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { builtIns, contextsOf } from "../bandit/Contexts.ts"
-import { dayMillis } from "../bandit/Window.ts"
+import { dayMillis, firstBucketFrom } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import * as Json from "../json/Json.ts"
@@ -9,7 +9,6 @@ import { Store } from "../store/Store.ts"
 import { Learning } from "../learning/Learning.ts"
 import { countsOverTime, seriesMeasures } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
-import { firstBucketFrom } from "./Results.ts"
 import {
   comparedOutcome,
   type ComparedSegment,

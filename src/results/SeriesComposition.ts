@@ -3,7 +3,7 @@ import { foretellings } from "../bandit/Components.ts"
 import { delayCurve, delayEdges, type DelayRow, Delays, delaySpan, maturity } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { revenueIn, revenueUnit, squareUnit } from "../bandit/Revenue.ts"
-import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
+import { bucketAgeHours, bucketAt, countedBounds, dayMillis, hourMillis } from "../bandit/Window.ts"
 import * as Clocks from "../sendtime/Clocks.ts"
 import { isTimed, learnedOutcomes, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import { nothing } from "../domain/SendNothing.ts"
@@ -93,7 +93,7 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
   // Long: each step adds arrays that most later steps read, so separate functions would pass a dozen of them around.
   const { byContext, delays, length, model, now, objective, ofAllDays, segment: restriction, step, template, zone } =
     input
-  const { from, to } = windowBounds(model.window, now)
+  const { from, to } = countedBounds(model.window, now)
   const contexts = contextsOf(model.scheme)
   const keys = new Map<ContextKey, { readonly context: ContextKey; readonly isShown: boolean }>()
   const rows = input.rows.flatMap((row) => {

@@ -302,8 +302,15 @@ export const TemplateResults = Schema.Struct({
       Schema.NullOr(Schema.Finite),
       "If adaptive, the age at which an outcome counts half in the choice of variants. Counts do not depend on age",
     ),
-    from: described(Schema.String, "Start of the window, ISO 8601"),
-    to: described(Schema.String, "End of the window, not included, ISO 8601"),
+    from: described(
+      Schema.String,
+      "Start of the counted decisions, ISO 8601: of the first hour or, for decisions older than four days, of the first day or " +
+        "week (UTC) that begins in the window",
+    ),
+    to: described(
+      Schema.String,
+      "End of the counted decisions, not included, ISO 8601: of the last hour, day or week that begins in the window",
+    ),
     first_decision: described(
       Schema.NullOr(Schema.String),
       "Start of the hour or, for older decisions, of the day or week of the first decision in the window, ISO 8601. Null " +

@@ -4,6 +4,8 @@ import {
   bucketAgeHours,
   bucketAt,
   bucketWeight,
+  countedBounds,
+  firstBucketFrom,
   isExpired,
   type Window,
   windowBounds,
@@ -125,5 +127,43 @@ describe("a window", () => {
     assert.closeTo(weight(now - 10 * day - hour / 2, faded), 0.5, 1e-12)
     assert.isAbove(weight(now - 180 * day, faded), 0)
     assert.strictEqual(weight(now - 180 * day - 1, faded), 0)
+  })
+})
+
+describe("the counted sends of a window", () => {
+  const now = Date.UTC(2026, 10, 21, 12, 30)
+  const bounds = (lookbackDays: number, offsetDays: number) => {
+    const { from, to } = countedBounds({ mode: "window", lookbackDays, offsetDays }, now)
+    return [new Date(from).toISOString(), new Date(to).toISOString()]
+  }
+
+  it("begin with the first hour, day or week that begins in the window", () => {
+    assert.deepStrictEqual(bounds(3, 0), ["2026-11-18T13:00:00.000Z", "2026-11-21T12:30:00.000Z"])
+    assert.deepStrictEqual(bounds(7, 0), ["2026-11-15T00:00:00.000Z", "2026-11-21T12:30:00.000Z"])
+    assert.deepStrictEqual(bounds(80, 0), ["2026-09-07T00:00:00.000Z", "2026-11-21T12:30:00.000Z"])
+  })
+
+  it("end with the last hour, day or week that begins in the window", () => {
+    assert.deepStrictEqual(bounds(2, 1)[1], "2026-11-20T13:00:00.000Z")
+    assert.deepStrictEqual(bounds(2, 10)[1], "2026-11-12T00:00:00.000Z")
+  })
+
+  it("have the weight 1 inside and 0 outside", () => {
+    const window: Window = { mode: "window", lookbackDays: 7, offsetDays: 2 }
+    const { from, to } = countedBounds(window, now)
+    for (const start of [from, to - hour]) assert.strictEqual(bucketWeight(window, bucketAt(start, now), now), 1)
+    for (const start of [from - 1, to]) assert.strictEqual(bucketWeight(window, bucketAt(start, now), now), 0)
+  })
+})
+
+describe("the first bucket from a time on", () => {
+  it("starts at that time or next, so that a bucket counts if its start is in the window", () => {
+    const now = Date.UTC(2026, 10, 21, 12, 30)
+    assert.strictEqual(firstBucketFrom(now, now), Date.UTC(2026, 10, 21, 13))
+    assert.strictEqual(firstBucketFrom(Date.UTC(2026, 10, 21, 12), now), Date.UTC(2026, 10, 21, 12))
+    // Days once they are four days old, weeks once they are five weeks old.
+    assert.strictEqual(firstBucketFrom(Date.UTC(2026, 10, 10, 7), now), Date.UTC(2026, 10, 11))
+    assert.strictEqual(firstBucketFrom(Date.UTC(2026, 8, 2), now), Date.UTC(2026, 8, 7))
+    assert.strictEqual(firstBucketFrom(Date.UTC(2026, 8, 7), now), Date.UTC(2026, 8, 7))
   })
 })

@@ -412,15 +412,15 @@ describe("the winner in the results", () => {
 })
 
 describe("the window of the results", () => {
-  it("reaches 180 days back with the model's half-life in adaptive mode", () => {
+  it("begins with the first whole week of the last 180 days with the model's half-life in adaptive mode", () => {
     const { window } = resultsOf()
     assert.strictEqual(window.mode, "adaptive")
     assert.strictEqual(window.half_life_days, 120)
-    assert.strictEqual(window.from, new Date(now - 180 * day).toISOString())
+    assert.strictEqual(window.from, "2026-06-01T00:00:00.000Z")
     assert.strictEqual(window.to, new Date(now).toISOString())
   })
 
-  it("equals the model's window otherwise, ending now", () => {
+  it("has the counted hours of the model's window otherwise", () => {
     const { window } = resultsOf({
       model: { ...model, window: { mode: "window", lookbackDays: 2.5, offsetDays: 1 } },
       nowMillis: now + day,
@@ -430,9 +430,9 @@ describe("the window of the results", () => {
       lookback_days: 2.5,
       offset_days: 1,
       half_life_days: null,
-      from: new Date(now - 2.5 * day).toISOString(),
-      to: new Date(now).toISOString(),
-      first_decision: new Date(now - 2.5 * day).toISOString(),
+      from: new Date(now - 2.5 * day + 1_800_000).toISOString(),
+      to: new Date(now + 1_800_000).toISOString(),
+      first_decision: new Date(now - 2.5 * day + 1_800_000).toISOString(),
     })
   })
 

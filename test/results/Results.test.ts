@@ -10,7 +10,7 @@ import { Learning, unlearned } from "../../src/learning/Learning.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { Checking } from "../../src/checking/Checking.ts"
 import { SourceCheck } from "../../src/rendering/SourceCheck.ts"
-import { firstBucketFrom, Results } from "../../src/results/Results.ts"
+import { Results } from "../../src/results/Results.ts"
 import { RequestNotices } from "../../src/decide/RequestNotices.ts"
 import { ResultsWorker } from "../../src/results/ResultsWorker.ts"
 import { Changes } from "../../src/organizations/Changes.ts"
@@ -137,21 +137,6 @@ describe("the results from the store", () => {
         assert.strictEqual(unknown._tag, "TemplateNotFound")
         const foreign = yield* Effect.flip(results.results(OrgSlug.make("rival"), "welcome", {}))
         assert.strictEqual(foreign._tag, "TemplateNotFound")
-      }))
-  })
-})
-
-describe("the first bucket from a time on", () => {
-  layer(Layer.empty)((it) => {
-    it.effect("starts at that time or next, so that a bucket counts if its start is in the window", () =>
-      Effect.sync(() => {
-        const now = Date.UTC(2026, 10, 21, 12, 30)
-        assert.strictEqual(firstBucketFrom(now, now), Date.UTC(2026, 10, 21, 13))
-        assert.strictEqual(firstBucketFrom(Date.UTC(2026, 10, 21, 12), now), Date.UTC(2026, 10, 21, 12))
-        // Days once they are four days old, weeks once they are five weeks old.
-        assert.strictEqual(firstBucketFrom(Date.UTC(2026, 10, 10, 7), now), Date.UTC(2026, 10, 11))
-        assert.strictEqual(firstBucketFrom(Date.UTC(2026, 8, 2), now), Date.UTC(2026, 8, 7))
-        assert.strictEqual(firstBucketFrom(Date.UTC(2026, 8, 7), now), Date.UTC(2026, 8, 7))
       }))
   })
 })
