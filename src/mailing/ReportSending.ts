@@ -16,12 +16,20 @@ import { reportLetter, type ReportWords, slackBody, teamsBody, type WeeklyReport
 
 const purpose = "report mail"
 
+/** Input of a report in addition to the results of all days. */
+export interface ReportFacts {
+  /** Time of the report. Unit: Unix milliseconds. */
+  readonly now: number
+  readonly runnerUpFloor: number
+  /** The results of the last seven days. */
+  readonly week: PageResults
+  /** The organization's time zone. */
+  readonly zone: string
+}
+
 /** Puts the results of a template in words. The console provides it, so that a report says what the results page says. */
 export class ReportWriter extends Context.Service<ReportWriter, {
-  readonly wordsOf: (
-    results: PageResults,
-    about: { readonly now: number; readonly runnerUpFloor: number },
-  ) => ReportWords
+  readonly wordsOf: (results: PageResults, about: ReportFacts) => ReportWords
 }>()("parlance/mailing/ReportWriter") {}
 
 /** The key of a subscription. */
@@ -68,8 +76,11 @@ export const makeSending = Effect.gen(function* () {
       if (template.archived_at !== null) return undefined
       const org = yield* organizations.get(key.org)
       const results = `/console/o/${key.org}/templates/${encodeURIComponent(key.template)}/results`
+      // Pages may show the results of their last view, which can be weeks old. A report is read without a newer view.
+      const all = yield* kept.newest(key.org, template, {})
+      const week = yield* kept.newest(key.org, template, { lookbackDays: 7, offsetDays: 0 })
       const report: WeeklyReport = {
-        ...wordsOf(yield* kept.of(key.org, template, {}), { now, runnerUpFloor: template.runner_up_floor }),
+        ...wordsOf(all, { now, runnerUpFloor: template.runner_up_floor, week, zone: org.time_zone }),
         org: org.name,
         template: template.name,
         results: mail.urlOf(results),

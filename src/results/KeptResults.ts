@@ -169,6 +169,12 @@ export class KeptResults extends Context.Service<KeptResults, {
     template: Pick<Template, "id" | "revision">,
     options: ResultsOptions,
   ) => Effect.Effect<KeptAnswer, TemplateNotFound>
+  /** Returns results that are at most 4 seconds old, however many decisions they have. Errors as for `of`. */
+  readonly newest: (
+    org: OrgSlug,
+    template: Pick<Template, "id" | "revision">,
+    options: ResultsOptions,
+  ) => Effect.Effect<KeptAnswer, TemplateNotFound>
   /** Returns the last results of a template with at least 2,000 decisions without computing any. Undefined without them. */
   readonly last: (
     org: OrgSlug,
@@ -267,7 +273,12 @@ export class KeptResults extends Context.Service<KeptResults, {
         )
       })
 
-      return KeptResults.of({ of, prepare, last: (org, template) => lastOf(requestOf(org, template, {})) })
+      return KeptResults.of({
+        of,
+        newest: (org, template, options) => Cache.get(shared, requestOf(org, template, options)),
+        prepare,
+        last: (org, template) => lastOf(requestOf(org, template, {})),
+      })
     }),
   )
 }

@@ -15,9 +15,11 @@ import { Organizations } from "../../src/organizations/Organizations.ts"
 import { SecretBox } from "../../src/store/SecretBox.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { org } from "../intake/support.ts"
+import { day, plant, settle } from "../learning/support.ts"
 import { input, won } from "../results/Samples.ts"
 import { report as modelReport } from "../../src/bandit/Report.ts"
 import { prepare } from "../../src/results/Composition.ts"
+import { KeptResults, leastDecisions } from "../../src/results/KeptResults.ts"
 import { startSlack, startTeams } from "../support/platformServers/IncomingWebhooks.ts"
 import { read } from "../support/platformServers/MimeReader.ts"
 import type { PlatformServer } from "../support/platformServers/PlatformServer.ts"
@@ -115,6 +117,41 @@ describe("Monday reports", () => {
         assert.lengthOf(yield* mailsTo(email), 2)
       }).pipe(Effect.scoped))
 
+    it.effect("have the newest results and the sends of seven days, however old the last view of the page is", () =>
+      Effect.gen(function* () {
+        const { email, key } = yield* furnish("newest", { mail: undefined })
+        const send = (decisions: number, days: number) =>
+          onFirst(Effect.gen(function* () {
+            yield* plant("newest", {
+              template: "cart",
+              copy: "warm",
+              decisions,
+              ago: days * day,
+              outcomes: { click: 9 },
+            })
+            yield* settle("newest", "cart")
+          }))
+        yield* onFirst(Effect.flatMap(
+          Templates,
+          ({ createVariant }) => createVariant(org("newest"), "cart", { id: "warm" as never, vars: {} }),
+        ))
+        yield* send(leastDecisions, 20)
+        yield* at(
+          Date.now() - day,
+          onFirst(Effect.gen(function* () {
+            const template = yield* (yield* Templates).outline(org("newest"), "cart")
+            const { found } = yield* (yield* KeptResults).of(org("newest"), template, {})
+            assert.strictEqual(found.decisions, leastDecisions)
+          })),
+        )
+        yield* send(300, 2)
+        assert.isUndefined(yield* onFirst(Effect.flatMap(WeeklyReports, ({ send }) => send(key("mail")))))
+        yield* onEach(Effect.flatMap(ServiceMail, ({ drain }) => drain))
+        const [mail] = yield* mailsTo(email)
+        assert.match(mail!.parts[0]!.text, /Last 7 days: 300 sends \(since \d+ \w+ \d{4}, \d\d:00\)/)
+        assert.include(mail!.parts[0]!.text, "2,300 sends")
+      }))
+
     it.effect("are repeated after a failure of the server, and left out after a refusal", () =>
       Effect.gen(function* () {
         const slack = yield* server(startSlack({ faults: [{ status: 503, body: "busy" }] }))
@@ -207,9 +244,12 @@ describe("a report", () => {
   const divided = compose(modelReport(request))
   // Without segments that prefer another variant.
   const alike = { ...divided, segments: [] }
-  const found = { ...alike, answer: answerOf(alike, undefined) } as never
+  const wordsOf = (found: object) => {
+    const results = { found, over: { points: [] } } as never
+    return reportWords(results, { now: monday, runnerUpFloor: 0, week: results, zone: "Europe/Berlin" })
+  }
   const report: WeeklyReport = {
-    ...reportWords({ found, over: { points: [] } as never }, { now: monday, runnerUpFloor: 0 }),
+    ...wordsOf({ ...alike, answer: answerOf(alike, undefined) }),
     org: "The <shop>",
     template: "Cart & more",
     results: "https://parlance.example/results",
@@ -224,10 +264,7 @@ describe("a report", () => {
   })
 
   it("says that different people prefer different variants, without their attributes", () => {
-    const words = reportWords({ found: divided as never, over: { points: [] } as never }, {
-      now: monday,
-      runnerUpFloor: 0,
-    })
+    const words = wordsOf(divided)
     assert.strictEqual(words.headline, "Different people prefer different variants")
     assert.strictEqual(words.advice, "Keep personalizing")
     assert.notInclude(JSON.stringify(words), "plan is")

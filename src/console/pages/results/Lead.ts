@@ -38,7 +38,7 @@ const range = (
   low <= 0 && high >= 0 ? t`${format(low)} to ${format(high)}, may be chance` : t`${format(low)} to ${format(high)}`
 
 /** The interval of a count; in words where its rounded bounds would say that the count is known to be 0. */
-const countRange = ([low, high]: readonly [number, number]): string =>
+export const countRange = ([low, high]: readonly [number, number]): string =>
   Math.max(Math.abs(low), Math.abs(high)) < 0.5 ? t`less than one so far` : range([low, high], signedCount)
 
 const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)

@@ -4,29 +4,25 @@ import { ReportWriter } from "../../../mailing/ReportSending.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import type { PageResults } from "../../../results/KeptResults.ts"
 import { unitName } from "../../../results/ObjectiveText.ts"
-import { count, counted, rateFormat, signedCount } from "../../Format.ts"
-import { leadOf } from "./Lead.ts"
+import { count, counted, dateTime, rateFormat, signedCount } from "../../Format.ts"
+import { countRange, leadOf } from "./Lead.ts"
 
 /** Variants that a report lists. */
 const mostRates = 5
 
-const weekMillis = 7 * 86_400_000
-
-/** The sends and the gain of the last seven days, from the points of the series. */
-const weekOf = ({ found: { objective }, over: { points } }: PageResults, now: number) => {
-  const recent = points.filter(({ start }) => Date.parse(start) >= now - weekMillis)
-  const before = points.findLast(({ start }) => Date.parse(start) < now - weekMillis)?.gain?.gained ?? 0
-  const gained = recent.at(-1)?.gain?.gained
+/** The sends and the gain of the last seven days. */
+const weekOf = ({ found: { decisions, objective, window }, over: { points } }: PageResults, zone: string) => {
+  const gain = points.at(-1)?.gain ?? null
   return [
     {
       label: t`Last 7 days`,
-      value: counted(recent.reduce((sum, { decisions }) => sum + decisions, 0), "send"),
-      detail: "",
+      value: counted(decisions, "send"),
+      detail: t`since ${dateTime(new Date(window.from), zone)}`,
     },
-    ...(gained === undefined ? [] : [{
+    ...(gain === null ? [] : [{
       label: t`Additional ${unitName(objective)}, last 7 days`,
-      value: signedCount(gained - before),
-      detail: "",
+      value: signedCount(gain.gained),
+      detail: countRange(gain.interval),
     }]),
   ]
 }
@@ -45,10 +41,10 @@ const ratesOf = ({ objective, variants }: PageResults["found"]) => {
 }
 
 /** The results of a template in the words of the results page. */
-export const reportWords: ReportWriter["Service"]["wordsOf"] = (results, { now, runnerUpFloor }) => {
+export const reportWords: ReportWriter["Service"]["wordsOf"] = (results, { now, runnerUpFloor, week, zone }) => {
   const { found, over: { points } } = results
   const { advice, figures, headline } = leadOf(found, points, outlookOf({ ...found, points, now, runnerUpFloor }))
-  return { headline, advice, figures: [...figures, ...weekOf(results, now)], rates: ratesOf(found) }
+  return { headline, advice, figures: [...figures, ...weekOf(week, zone)], rates: ratesOf(found) }
 }
 
 /** Writes reports in the words of the results page. */
