@@ -57,12 +57,13 @@ const faultsOf = (expected: Request, received: IncomingMessage, path: string, se
 }
 
 const respond = (response: ServerResponse, { body, headers = {}, isCut, status, text }: Response) => {
-  if (isCut === true) return void response.socket?.destroy()
+  if (isCut === true && text === undefined) return void response.socket?.destroy()
   const isProblem = status >= 400 && body !== undefined
   response.writeHead(status, {
     ...(text === undefined ? { "content-type": isProblem ? "application/problem+json" : "application/json" } : {}),
     ...headers,
   })
+  if (isCut === true) return void response.write(text, () => response.socket?.destroy())
   response.end(text ?? JSON.stringify(body))
 }
 

@@ -27,7 +27,7 @@ export interface Exchange {
     readonly body?: unknown
     /** The answer as a text. */
     readonly text?: string
-    /** Whether the connection is closed without an answer. */
+    /** Whether the connection is closed without an answer, or after `text` and before the end of the body. */
     readonly isCut?: boolean
   }
 }

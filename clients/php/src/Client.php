@@ -10,7 +10,7 @@ namespace Parlance;
  * Calls the API of Parlance for one organization, with one key.
  *
  * Requests and answers are arrays with the members of the HTTP API. Methods throw Problem if the service refuses a request,
- * and Unavailable if no answer arrived. An empty object of JSON is (object) [].
+ * and Unavailable if no answer arrived. Times are sent as ISO 8601.
  */
 final class Client
 {

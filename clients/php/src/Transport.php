@@ -19,10 +19,10 @@ final class Transport
         private readonly float $timeout,
         private readonly int $retries,
     ) {
-        if (!preg_match('#^https?://#', $url)) {
+        if (!preg_match('#^https?://#i', $url)) {
             throw new \InvalidArgumentException("The URL must be the address of the service, such as https://parlance.example.com, not $url");
         }
-        if (!preg_match('/^[\x21-\x7e]+$/', $apiKey)) {
+        if (!preg_match('/^[\x21-\x7e]+$/D', $apiKey)) {
             throw new \InvalidArgumentException('The API key must be its text, without spaces or line breaks');
         }
         $this->url = rtrim($url, '/');
@@ -45,9 +45,9 @@ final class Transport
         bool $once = false,
         bool $isText = false,
     ): Answer {
-        $search = http_build_query(array_filter($query, fn ($value) => $value !== null), '', '&', PHP_QUERY_RFC3986);
+        $search = Values::query($query);
         $address = $this->url . $path . ($search === '' ? '' : "?$search");
-        $content = $body === null ? null : json_encode($body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE);
+        $content = $body === null ? null : Values::json($body);
         for ($number = 1;; $number++) {
             $pause = min(self::LONGEST_PAUSE, 0.1 * 2 ** ($number - 1)) * (0.5 + lcg_value() / 2);
             try {
@@ -92,16 +92,50 @@ final class Transport
             // The target of a redirect would receive the key.
             'follow_location' => 0,
             'protocol_version' => 1.1,
+            // PHP would return the chunks that arrived as if the answer were complete.
+            'auto_decode' => false,
         ]]);
-        error_clear_last();
-        $text = @file_get_contents($address, false, $context);
-        // PHP sets the variable in this scope.
-        $received = $http_response_header ?? [];
-        if ($text === false || $received === []) {
-            $message = error_get_last()['message'] ?? 'the connection was closed';
-            throw new Unavailable(Unavailable::reasonOf($message), $message);
-        }
+        [$received, $text] = $this->exchange($address, $context);
         return self::answerOf($received, $text, $isText);
+    }
+
+    /**
+     * Opens an address and reads the whole answer within the timeout.
+     *
+     * @param resource $context
+     * @return array{list<string>, string} the status line with the headers, and the text
+     */
+    private function exchange(string $address, $context): array
+    {
+        $deadline = microtime(true) + $this->timeout;
+        // PHP describes a failed connection in several warnings, such as one of TLS and one of the stream.
+        $warnings = [];
+        set_error_handler(function (int $_, string $message) use (&$warnings): bool {
+            $warnings[] = $message;
+            return true;
+        });
+        try {
+            $stream = fopen($address, 'r', false, $context);
+            if ($stream === false) {
+                throw Unavailable::of($warnings, microtime(true) >= $deadline ? $this->timeout : null);
+            }
+            $received = stream_get_meta_data($stream)['wrapper_data'];
+            $text = '';
+            while (!feof($stream)) {
+                $left = $deadline - microtime(true);
+                if ($left <= 0) {
+                    throw Unavailable::of($warnings, $this->timeout);
+                }
+                stream_set_timeout($stream, (int) $left, (int) (fmod($left, 1) * 1e6));
+                $text .= fread($stream, 65536);
+            }
+            return [$received, Chunks::whole($received, $text)];
+        } finally {
+            restore_error_handler();
+            if (is_resource($stream ?? null)) {
+                fclose($stream);
+            }
+        }
     }
 
     /** @param list<string> $received the status line and the headers */

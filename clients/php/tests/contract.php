@@ -7,6 +7,7 @@ declare(strict_types=1);
 use Parlance\Client;
 use Parlance\Problem;
 use Parlance\Unavailable;
+use Parlance\Values;
 use Parlance\Webhook;
 use Parlance\WebhookError;
 
@@ -87,7 +88,46 @@ function verified(object $case): array
     }
 }
 
+/** Values of PHP, and the JSON that a request has for them, or the fault that the client names. */
+$values = [
+    'an empty map' => [['fields' => [], 'requests' => []], '{"fields":{},"requests":[]}'],
+    'an empty map of a variant' => [['variants' => [['vars' => ['body' => ''], 'components' => []]]], '{"variants":[{"vars":{"body":""},"components":{}}]}'],
+    'an empty list in a map' => [['attrs' => ['fields' => [], 'tags' => []]], '{"attrs":{"fields":[],"tags":[]}}'],
+    'a time' => [['fields' => ['at' => new DateTimeImmutable('2026-05-04 09:30:00 Europe/Berlin')]], '{"fields":{"at":"2026-05-04T07:30:00.000Z"}}'],
+    'a time in an object' => [(object) ['at' => new DateTime('2026-05-04T09:30:00Z')], '{"at":"2026-05-04T09:30:00.000Z"}'],
+    'a number that is none' => [['events' => [['value' => NAN]]], 'events.0.value is NAN, which JSON cannot represent: leave it out or use null'],
+    'a text in another encoding' => [['fields' => ['name' => "Ren\xe9"]], 'fields.name is not UTF-8: convert it with mb_convert_encoding'],
+];
+
 $faults = [];
+foreach ($values as $name => [$value, $expected]) {
+    try {
+        $found = Values::json($value);
+    } catch (InvalidArgumentException $error) {
+        $found = $error->getMessage();
+    }
+    if ($found !== $expected) {
+        $faults[] = "$name: expected $expected, got $found";
+    }
+}
+$query = Values::query(['archived' => false, 'since' => new DateTime('2026-05-04T09:30:00Z'), 'cursor' => null]);
+if ($query !== 'archived=false&since=2026-05-04T09%3A30%3A00.000Z') {
+    $faults[] = "a query: got $query";
+}
+foreach (["plk_EXAMPLE\n", "plk_EXAMPLE\r\nX-Other: 1"] as $key) {
+    try {
+        new Client('http://127.0.0.1', 'acme', $key);
+        $faults[] = 'a key with a line break: expected a fault';
+    } catch (InvalidArgumentException) {
+    }
+}
+try {
+    (new Client(str_replace('http://', 'https://', $address), 'acme', 'plk_EXAMPLE'))->listKeys();
+} catch (Unavailable $failure) {
+    if ($failure->reason !== 'tls' || !str_contains($failure->getMessage(), 'begins with http://')) {
+        $faults[] = "a service without TLS: got {$failure->reason}, {$failure->getMessage()}";
+    }
+}
 foreach (json_decode(file_get_contents(__DIR__ . '/../../contract/webhooks.json')) as $case) {
     $expected = json_decode(json_encode($case->outcome), true);
     $found = verified($case);
