@@ -149,7 +149,7 @@ func reasonOf(err error) string {
 		return "refused"
 	case errors.As(err, &dns):
 		return "dns"
-	case strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
+	case strings.Contains(err.Error(), "HTTP response to HTTPS client"), strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
 		return "tls"
 	}
 	return "network"

@@ -153,6 +153,10 @@ describe("The TypeScript client", () => {
           assert.strictEqual((unreachable as ParlanceUnavailable).reason, "refused")
           const nameless = new Parlance({ url: "http://nowhere.invalid", org, apiKey, retries: 0 })
           assert.strictEqual((await failed(nameless.keys.list()) as ParlanceUnavailable).reason, "dns")
+          const plain = new Parlance({ url: service.url.replace("http:", "https:"), org, apiKey, retries: 0 })
+          const withoutTls = await failed(plain.keys.list()) as ParlanceUnavailable
+          assert.strictEqual(withoutTls.reason, "tls")
+          assert.include(withoutTls.message, "did not answer: the service answers without TLS")
           const survived = await nowhere.generate({ template_id: "welcome", tracking_id: "t-2" }, { fallback })
           assert.deepInclude(survived, { tracking_id: "t-2", vars: fallback })
           assert.instanceOf(survived.fallback, ParlanceUnavailable)

@@ -11,7 +11,8 @@ import httpx
 
 Reason = Literal["timeout", "refused", "dns", "tls", "network", "answer"]
 """`timeout`: not in time. `refused`: nothing listens at the address. `dns`: the host has no address. `tls`: the certificate was
-not accepted. `network`: the connection failed. `answer`: the answer does not come from Parlance, such as the page of a proxy."""
+not accepted, or the service has no TLS. `network`: the connection failed. `answer`: the answer does not come from Parlance, such
+as the page of a proxy."""
 
 
 class NotAnswered(Exception):
@@ -39,6 +40,8 @@ def cause_of(error: BaseException, timeout: float) -> tuple[Reason, str]:
     if any(isinstance(one, socket.gaierror) for one in chain) or "Name or service not known" in texts:
         return "dns", "the name of the host was not found. Check the address"
     if any(isinstance(one, ssl.SSLError) for one in chain) or "CERTIFICATE" in texts or "SSL" in texts:
+        if "WRONG_VERSION_NUMBER" in texts or "HTTP_REQUEST" in texts or "PACKET_LENGTH_TOO_LONG" in texts:
+            return "tls", "the service answers without TLS. If this is its port, its address begins with http://"
         detail = next((str(one) for one in chain if "CERTIFICATE" in str(one) or "SSL" in str(one)), str(error))
         return "tls", f"the certificate was not accepted ({detail}). Behind a TLS proxy, set SSL_CERT_FILE to its certificate"
     return "network", str(chain[-1]) or type(error).__name__

@@ -105,6 +105,10 @@ class BlockingClient(unittest.TestCase):
         with Parlance("http://127.0.0.1:9", ORG, KEY, retries=1) as nowhere:
             with self.assertRaisesRegex(ParlanceUnavailable, "did not answer in 2 attempts: the connection was refused"):
                 nowhere.generate("welcome")
+            plain = os.environ["PARLANCE_URL"].replace("http:", "https:")
+            with Parlance(plain, ORG, KEY, retries=0) as other:
+                with self.assertRaisesRegex(ParlanceUnavailable, "did not answer: the service answers without TLS"):
+                    other.generate("welcome")
             survived = nowhere.generate("welcome", tracking_id="t-1", fallback={"subject": "Hello"})
         self.assertEqual((survived.tracking_id, survived.vars), ("t-1", {"subject": "Hello"}))
         self.assertIsInstance(survived.fallback, ParlanceUnavailable)

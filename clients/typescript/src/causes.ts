@@ -28,8 +28,11 @@ const patterns: ReadonlyArray<readonly [UnavailableReason, RegExp]> = [
   ["timeout", /TimeoutError|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT/],
   ["refused", /ECONNREFUSED|ConnectionRefused|connection refused/i],
   ["dns", /ENOTFOUND|EAI_AGAIN|dns error|getaddrinfo/i],
-  ["tls", /CERT|certificate|\bTLS\b|\bSSL\b|ERR_TLS/i],
+  ["tls", /CERT|certificate|\bTLS\b|\bSSL\b|ERR_TLS|corrupt message/i],
 ]
+
+/** Texts of Node, Bun and Deno for an answer in plain HTTP to a request over TLS. */
+const withoutTls = /wrong.version.number|http.request|packet.length.too.long|InvalidContentType/i
 
 /** Returns why an attempt got no answer: its reason, and a sentence for people. `timeout` is in milliseconds. */
 export const causeOf = (
@@ -53,6 +56,12 @@ export const causeOf = (
     case "dns":
       return { reason, text: "the name of the host was not found. Check the address" }
     case "tls":
+      if (withoutTls.test(texts)) {
+        return {
+          reason,
+          text: "the service answers without TLS. If this is its port, its address begins with http://",
+        }
+      }
       return {
         reason,
         text: `the certificate was not accepted (${detail}). Behind a TLS proxy, trust its certificate: ` +

@@ -82,8 +82,8 @@ export class ParlanceProblem extends Error {
 
 /**
  * Why no answer arrived. `timeout`: not in time. `refused`: nothing listens at the address. `dns`: the host has no
- * address. `tls`: the certificate was not accepted. `network`: the connection failed. `answer`: the answer does not come
- * from Parlance, such as the page of a proxy.
+ * address. `tls`: the certificate was not accepted, or the service has no TLS. `network`: the connection failed.
+ * `answer`: the answer does not come from Parlance, such as the page of a proxy.
  */
 export type UnavailableReason =
   | "timeout"
