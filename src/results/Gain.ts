@@ -19,7 +19,7 @@ export interface PeriodCount {
 }
 
 /** The rate of a variant in a period, and its probability of being the highest. Null before its first decision. */
-type PeriodRate =
+export type PeriodRate =
   | { readonly rate: number; readonly interval: readonly [number, number]; readonly p_best: number }
   | null
 

@@ -1,7 +1,7 @@
 import { type ContextKey, contextsOf, decodeContext } from "../bandit/Contexts.ts"
 import { foretellings } from "../bandit/Components.ts"
 import { delayCurve, delayEdges, type DelayRow, Delays, delaySpan, maturity } from "../bandit/Maturity.ts"
-import type { ModelSnapshot } from "../bandit/Model.ts"
+import { type ModelSnapshot, possible, possibleInterval } from "../bandit/Model.ts"
 import { revenueIn, revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import { bucketAgeHours, bucketAt, countedBounds, dayMillis, hourMillis } from "../bandit/Window.ts"
 import * as Clocks from "../sendtime/Clocks.ts"
@@ -10,7 +10,7 @@ import { nothing } from "../domain/SendNothing.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { TimedOutcome } from "../journal/Ledger.ts"
 import type { SeriesCounts } from "../learning/TallyReports.ts"
-import { overTime } from "./Gain.ts"
+import { overTime, type PeriodRate } from "./Gain.ts"
 import { ContextRates } from "./ContextRates.ts"
 import type { TemplateSeries } from "./TemplateSeries.ts"
 
@@ -25,6 +25,14 @@ const unknownRate = { rate: null, interval: null, p_best: null }
 
 /** Maturity from which a period is complete. */
 const completeFrom = 0.95
+
+/** The estimates of a variant in a period, limited to possible rates, as those of the table of variants are. */
+const possibleOf = (model: ModelSnapshot, id: string, known: PeriodRate) =>
+  known === null ? unknownRate : {
+    ...known,
+    rate: possible(model, known.rate),
+    interval: possibleInterval(model, model.variants.find((variant) => variant.id === id), known.interval),
+  }
 
 /** Counts of a variant in a context in one period. */
 export interface CountedPeriod extends SeriesCounts {
@@ -244,7 +252,7 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
           value: own[v]!.reduce((sum, row) => sum + valueOf(row, 1), 0),
           ...(worths.revenueCap > 0 ? { revenue: revenueIn(own[v]!.reduce((sum, row) => sum + row.revenue, 0)) } : {}),
           share: decisions > 0 ? mine / decisions : null,
-          ...(isKnown ? rates[v] : null) ?? unknownRate,
+          ...possibleOf(model, copy_id, isKnown ? rates[v] ?? null : null),
         }
       }),
       gain: outcomesSoFar > 0 ? estimates.gains[period]! : null,

@@ -62,3 +62,18 @@ describe("the series of many variants", () => {
     assert.deepStrictEqual([variants, left_out], [[...ids.slice(0, 19), "v24"], 5])
   })
 })
+
+describe("the rates of a series", () => {
+  it("are possible, also if outcomes arrive sooner than expected", () => {
+    const model = { ...unlearned("t", undefined, now), mostPerSend: 1 }
+    const rows = [{ ...row("v01", 20), click: 19 }, { ...row("v02", 20), click: 2 }]
+    const estimates = (more: Partial<Parameters<typeof composeSeries>[0]>) =>
+      seriesWith([], { rows, ...more }).points.flatMap(({ variants }) => variants)
+    assert.isAbove(estimates({})[0]!.rate!, 1)
+    for (const { interval, rate } of estimates({ model })) {
+      assert.isAtMost(rate!, 1)
+      assert.isAtMost(interval![0], rate!)
+      assert.strictEqual(interval![1], Math.min(1, interval![1]))
+    }
+  })
+})
