@@ -42,7 +42,7 @@ const row = (one: Passkey, domain: string | undefined) => [
   { kind: "nowrap" as const, content: <Time at={one.created_at} zone="UTC" /> },
   {
     kind: "nowrap" as const,
-    content: one.last_used_at === null ? "never" : <Time at={one.last_used_at} zone="UTC" />,
+    content: one.last_used_at === null ? t`never` : <Time at={one.last_used_at} zone="UTC" />,
   },
   {
     kind: "actions" as const,
