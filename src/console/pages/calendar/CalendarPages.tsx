@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { type DayOfDeliveries, Deliveries } from "../../../delivery/Deliveries.ts"
+import { holdoutText } from "../../../domain/Holdout.ts"
 import { t } from "../../../languages/Language.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
@@ -48,6 +49,14 @@ const entriesOf = Effect.fnUntraced(function* ({ org }: Visit, days: ReadonlyArr
     }))
   )
   return { entries, more: seasonal.length - Math.min(seasonal.length, mostTemplates) }
+})
+
+/** The templates with another holdout than their organization's. */
+const heldIn = Effect.fnUntraced(function* ({ org }: Visit) {
+  const held = [...(yield* TemplateCache).templates(org.slug).values()].filter(({ archived, holdout }) =>
+    !archived && holdoutText(holdout) !== holdoutText(org.holdout) && holdout.share + org.holdout.share > 0
+  )
+  return yield* (yield* Templates).outlines(org.slug, held.slice(0, mostTemplates).map(({ id }) => id))
 })
 
 const sendsText = ({ scheduled, sent }: DayOfDeliveries): string =>
@@ -178,9 +187,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const title = monthName(month.year, month.month)
   const at = (of: typeof month, list: boolean) =>
     `/console/o/${org.slug}/calendar?month=${monthText(of)}${list ? "&view=list" : ""}`
-  const held = [...(yield* TemplateCache).templates(org.slug).values()].filter(({ archived, holdout }) =>
-    !archived && holdout.share !== org.holdout.share
-  )
+  const held = yield* heldIn(visit)
   const todayDate = daysOf(monthIn(null, now, org.time_zone), org.time_zone).find(({ hours }) =>
     now >= hours[0]! && now < hours[0]! + 25 * 3_600_000 && now < hours[23]! + 3_600_000
   )?.date ?? ""
@@ -212,8 +219,8 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       <Facts
         rows={[
           [t`Organization`, holdoutWords(org.holdout)],
-          ...held.slice(0, mostTemplates).map(({ holdout, id }) =>
-            [<a href={`${templatePath(org.slug, id)}/settings`}>{id}</a>, holdoutWords(holdout)] as const
+          ...held.map(({ holdout, id, name }) =>
+            [<a href={`${templatePath(org.slug, id)}/settings`} dir="auto">{name}</a>, holdoutWords(holdout)] as const
           ),
         ]}
       />
