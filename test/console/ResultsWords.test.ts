@@ -45,7 +45,7 @@ describe("sending nothing in results", () => {
   }
 
   it("is named plainly as the winner", () => {
-    const lead = leadOf(judged, [], undefined)
+    const lead = leadOf(judged, [], undefined, "UTC")
     assert.strictEqual(lead.headline, "Sending nothing is best")
     assert.strictEqual(lead.advice, "Messages go only where they are worth their cost")
     assert.match(
@@ -60,7 +60,7 @@ describe("sending nothing in results", () => {
     const text = /^(.*\. )?All 3 choices, sending nothing included, are within 5\s% of each other/
     const variants = [unsent, first!, second!]
     assert.match(winnerSentence({ ...judged, variants, winner }), text)
-    assert.match(leadOf({ ...judged, variants, winner }, [], undefined).headline, text)
+    assert.match(leadOf({ ...judged, variants, winner }, [], undefined, "UTC").headline, text)
     const stopped = { ...unsent, status: "stopped" as const }
     assert.match(
       winnerSentence({ ...judged, variants: [stopped, first!, second!], winner }),
@@ -98,7 +98,7 @@ describe("sending nothing in results", () => {
 
 describe("the first line of results", () => {
   it("names the leader, its lead, and the advice", () => {
-    const lead = leadOf(results(), [], { kind: "days", days: 6 })
+    const lead = leadOf(results(), [], { kind: "days", days: 6 }, "UTC")
     assert.strictEqual(lead.headline, "The a leads, but the lead may be chance")
     assert.strictEqual(lead.advice, "Keep running about 6 days")
     assert.deepStrictEqual(lead.figures.map(({ label }) => label), [
@@ -108,14 +108,14 @@ describe("the first line of results", () => {
     ])
     assert.match(lead.figures[0]!.value, /^\+\d/)
     assert.match(lead.figures[0]!.detail, /^[+−].* to [+−]/)
-    assert.strictEqual(leadOf(results(), [], { kind: "days", days: 1 }).advice, "Keep running about 1 day")
-    assert.include(leadOf(results(), [], { kind: "long" }).advice, "more than 30 days")
-    assert.include(leadOf(results(), [], undefined).advice, "too small to say for how long")
+    assert.strictEqual(leadOf(results(), [], { kind: "days", days: 1 }, "UTC").advice, "Keep running about 1 day")
+    assert.include(leadOf(results(), [], { kind: "long" }, "UTC").advice, "more than 30 days")
+    assert.include(leadOf(results(), [], undefined, "UTC").advice, "too small to say for how long")
   })
 
   it("says that different people prefer different variants, which ones, and what shipping costs", () => {
     const found = divided()
-    const lead = leadOf(found, [], { kind: "long" })
+    const lead = leadOf(found, [], { kind: "long" }, "UTC")
     assert.strictEqual(lead.headline, "Different people prefer different variants")
     assert.strictEqual(lead.advice, "Keep personalizing")
     const pro =
@@ -140,12 +140,21 @@ describe("the first line of results", () => {
 
   it("advises to keep personalizing even where one variant is the best over all people", () => {
     const found = divided({ verdict: won("a") })
-    const lead = leadOf(found, [], undefined)
+    const lead = leadOf(found, [], undefined, "UTC")
     assert.strictEqual(lead.headline, "Different people prefer different variants")
     assert.strictEqual(lead.advice, "Keep personalizing")
     assert.strictEqual(shipLabel(shownVerdict(found)), "Ship one variant")
-    assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined).headline, "The a wins")
-    const segment = leadOf(divided({ segment: new Map([["plan", "pro"]]) }), [], undefined)
+    assert.match(
+      sureText(found, "a"),
+      /^Different people prefer different variants\. Its chance to be the best single variant is \d.*\u00a0%\.$/,
+    )
+    const place = { path: "/results", query: new URLSearchParams() }
+    const table = (shown: typeof found) =>
+      renderToString(h(Variants, { columns: ["rate"], results: shown, series: new Map(), place }))
+    assert.notInclude(table(found), ">winner<")
+    assert.include(table(results({ verdict: won("a") })), ">winner<")
+    assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined, "UTC").headline, "The a wins")
+    const segment = leadOf(divided({ segment: new Map([["plan", "pro"]]) }), [], undefined, "UTC")
     assert.notInclude(segment.headline, "Different people")
   })
 
@@ -158,7 +167,7 @@ describe("the first line of results", () => {
       return { ...found, variants, winner }
     }
     const early = "day 1 of at least 7; about 900 more sends"
-    const lead = leadOf(waiting(0.4, 12), [], undefined)
+    const lead = leadOf(waiting(0.4, 12), [], undefined, "UTC")
     assert.strictEqual(lead.headline, `The a leads, but it is too early to name a winner: ${early}`)
     assert.strictEqual(lead.advice, "Keep running")
     assert.include(sureText(waiting(0.4, 12), "a"), `It is too early to name one: ${early}.`)
@@ -167,34 +176,41 @@ describe("the first line of results", () => {
     assert.strictEqual(waitText(waiting(9, 99.99)), "about 1 more sends")
     assert.strictEqual(waitText(waiting(9, 200)), "")
     assert.notInclude(sureText(waiting(9, 200), "a"), "too early")
-    const segment = leadOf({ ...waiting(0.4, 12), segment: { plan: "pro" } }, [], undefined)
+    const segment = leadOf({ ...waiting(0.4, 12), segment: { plan: "pro" } }, [], undefined, "UTC")
     assert.strictEqual(segment.headline, "The a leads, but the lead may be chance")
   })
 
   it("advises to ship a winner, and advises nothing for a segment or a single variant", () => {
-    assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined).advice, "Ship it")
-    const segment = leadOf(results({ segment: new Map([["plan", "pro"]]) }), [], undefined)
+    assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined, "UTC").advice, "Ship it")
+    const segment = leadOf(results({ segment: new Map([["plan", "pro"]]) }), [], undefined, "UTC")
     assert.strictEqual(segment.advice, "")
-    const alone = leadOf(results({ eligible: new Set(["a"]) }), [], undefined)
+    const alone = leadOf(results({ eligible: new Set(["a"]) }), [], undefined, "UTC")
     assert.deepStrictEqual([alone.advice, alone.figures], ["", []])
   })
 
   it("explains a verdict that today's chance to be best would not support", () => {
     const found = results({ verdict: won("a") })
-    const lead = (best: number) => leadOf({ ...found, winner: { ...found.winner, p_best: best } }, [], undefined)
+    const lead = (best: number) => leadOf({ ...found, winner: { ...found.winner, p_best: best } }, [], undefined, "UTC")
     assert.match(
       lead(0.93).reason,
       /^The verdict was reached on .*, when the chance to be best was at least 97\.5\u00a0%\./,
     )
     assert.include(lead(0.93).reason, "kept until the evidence turns")
     assert.notInclude(lead(0.99).reason, "when the chance")
-    assert.strictEqual(leadOf(results(), [], undefined).reason, "")
+    assert.strictEqual(leadOf(results(), [], undefined, "UTC").reason, "")
     assert.notInclude(lead(0.93).reason, "figures below")
-    const other = leadOf(results({ verdict: won("a"), segment: new Map([["plan", "pro"]]) }), [], undefined)
+    const other = leadOf(results({ verdict: won("a"), segment: new Map([["plan", "pro"]]) }), [], undefined, "UTC")
     assert.include(
       other.reason,
       "The b has the highest rate in this window and segment; the figures below are about it.",
     )
+  })
+
+  it("names the day of the verdict in the organization's time zone", () => {
+    const lead = (zone: string) => leadOf(results({ verdict: won("a") }), [], undefined, zone)
+    assert.strictEqual(lead("UTC").badge, "Firm winner since 19 Nov 2026")
+    assert.strictEqual(lead("Pacific/Auckland").badge, "Firm winner since 20 Nov 2026")
+    assert.match(lead("Pacific/Auckland").reason, /^The verdict was reached on 20 Nov 2026\./)
   })
 
   it("says what the recorded probabilities say without a model", () => {
@@ -209,7 +225,7 @@ describe("the first line of results", () => {
       supports: false,
     }
     const text = (without_model: typeof alone | null, verdict = won("a")) =>
-      leadOf({ ...results({ verdict }), without_model }, [], undefined).withoutModel
+      leadOf({ ...results({ verdict }), without_model }, [], undefined, "UTC").withoutModel
     assert.strictEqual(
       text(alone),
       "Without the model, the recorded probabilities of 9,000 sends leave the order open: the click rate of The a differs by " +
@@ -219,7 +235,7 @@ describe("the first line of results", () => {
     assert.include(text({ ...alone, interval: [-0.02, -0.01] as never }), "say the opposite")
     assert.match(text({ ...alone, interval: [0.01, 0.02] as never, supports: true }), /confirm the order: .* The b\.$/)
     assert.strictEqual(text(null), "The firm verdict rests on the model.")
-    assert.strictEqual(leadOf(results(), [], undefined).withoutModel, "")
+    assert.strictEqual(leadOf(results(), [], undefined, "UTC").withoutModel, "")
   })
 
   it("labels the action as shipping a winner only once there is one", () => {
@@ -231,7 +247,7 @@ describe("the first line of results", () => {
 
 describe("the outcomes gained", () => {
   const gainOf = (gained: number, low: number, high: number) =>
-    leadOf(results(), [{ gain: { gained, interval: [low, high], even: 100 } }], undefined).figures
+    leadOf(results(), [{ gain: { gained, interval: [low, high], even: 100 } }], undefined, "UTC").figures
       .find(({ label }) => label === "Additional clicks so far")
 
   it("are shown with their interval, unless it rounds to zero", () => {

@@ -70,9 +70,10 @@ const gainOf = ({ results }: ShownTemplate) => results?.over.points.at(-1)?.gain
 const weekMillis = 7 * 86_400_000
 
 /** The winners of the last seven days, and what Parlance has gained in the templates that are shown. */
-export const Winners = ({ base, now, shown }: {
+export const Winners = ({ base, now, shown, zone }: {
   readonly base: string
   readonly now: number
+  readonly zone: string
   readonly shown: ReadonlyArray<ShownTemplate>
 }) => {
   const won = shown.flatMap((one) => {
@@ -92,13 +93,16 @@ export const Winners = ({ base, now, shown }: {
       <div data-live="winners" class="stack">
         {won.length === 0 ? <p class="muted">{t`No winner in the last 7 days.`}</p> : (
           <ul class="attention">
-            {won.map(({ found, name, template }) => (
-              <li>
-                <Badge kind="good">{t`winner`}</Badge>
-                <a href={`${base}/templates/${encodeURIComponent(template.id)}/results`} dir="auto">{name}</a>
-                <p>{verdictOf(found).headline}.</p>
-              </li>
-            ))}
+            {won.map(({ found, name, template }) => {
+              const { badge, headline, kind } = verdictOf(found, zone)
+              return (
+                <li>
+                  <Badge kind={kind}>{badge}</Badge>
+                  <a href={`${base}/templates/${encodeURIComponent(template.id)}/results`} dir="auto">{name}</a>
+                  <p>{headline}.</p>
+                </li>
+              )
+            })}
           </ul>
         )}
         {gains.size > 0 && (
@@ -117,12 +121,13 @@ export const Winners = ({ base, now, shown }: {
 }
 
 /** The templates with the most traffic, and their results so far. */
-export const TemplatesInUse = ({ base, daily, shown, total }: {
+export const TemplatesInUse = ({ base, daily, shown, total, zone }: {
   readonly base: string
   readonly daily: ReadonlyMap<string, ReadonlyArray<number>>
   readonly shown: ReadonlyArray<ShownTemplate>
   /** Number of all templates in use. */
   readonly total: number
+  readonly zone: string
 }) => (
   <div class="card flush">
     <div data-live="templates">
@@ -141,7 +146,7 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
         rows={shown.map((one) => {
           const { name, results, template: { id, variants } } = one
           const href = `${base}/templates/${encodeURIComponent(id)}`
-          const verdict = results === undefined ? undefined : verdictOf(results.found)
+          const verdict = results === undefined ? undefined : verdictOf(results.found, zone)
           const gain = gainOf(one)
           return [
             <span>

@@ -133,13 +133,14 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     <div data-live="attention">
       {troubles.length !== 0 ? <Attention troubles={troubles} /> : steps.hasTraffic && <AllClear />}
     </div>,
-    <Winners base={base} now={now} shown={shown} />,
+    <Winners base={base} now={now} shown={shown} zone={org.time_zone} />,
     steps.hasTemplate && (
       <TemplatesInUse
         base={base}
         daily={daily}
         shown={sending.length === 0 || templates.length <= shownTemplates ? shown : sending}
         total={templates.length}
+        zone={org.time_zone}
       />
     ),
     <LiveScript />,

@@ -16,11 +16,14 @@ const names: { readonly [outcome in HoldoutOutcome["outcome"]]: string } = {
 }
 
 /** Share and content of the holdout, such as `5 % of the people get a random split of the variants`. */
-const aboutText = ({ content, copy_id, share }: Pick<HoldoutResults, "content" | "copy_id" | "share">) =>
+const aboutText = (
+  { content, copy_id, share }: Pick<HoldoutResults, "content" | "copy_id" | "share">,
+  nameOf: (id: string) => string,
+) =>
   content === "even"
     ? t`${percent(share)} of the people get a random split of the variants`
     : content === "fixed"
-    ? t`${percent(share)} of the people get the variant ${String(copy_id)}`
+    ? t`${percent(share)} of the people get the variant ${nameOf(String(copy_id))}`
     : t`${percent(share)} of the people get no message`
 
 /** One comparison in sentences. */
@@ -42,7 +45,10 @@ export const comparisonText = ({ difference, interval, needed, outcome }: Holdou
 }
 
 /** The comparison of treated people with people held out. Empty without a holdout. */
-export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }) => {
+export const Holdout = ({ holdout, nameOf }: {
+  readonly holdout: HoldoutResults | null
+  readonly nameOf: (id: string) => string
+}) => {
   if (holdout === null) return null
   const { control, outcomes, running, treated } = holdout
   const row = (who: string, decisions: number, { interval, outcomes, rate }: HoldoutOutcome["treated"]) => [
@@ -57,9 +63,13 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
       kind="flush"
       title={t`Holdout`}
       lead={running
-        ? t`${aboutText(holdout)}, so that the effect of the service can be measured. Decisions count once they are four
+        ? t`${
+          aboutText(holdout, nameOf)
+        }, so that the effect of the service can be measured. Decisions count once they are four
           days old.`
-        : t`${aboutText(holdout)}, so that the effect of the service can be measured; it has ended. Decisions count once
+        : t`${
+          aboutText(holdout, nameOf)
+        }, so that the effect of the service can be measured; it has ended. Decisions count once
           they are four days old.`}
     >
       {treated + control === 0

@@ -63,10 +63,14 @@ const undecidedAdvice = (
 /**
  * Explains a verdict that today's chance to be best alone would not support: a verdict is kept until the evidence reverses.
  */
-const reasonOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">, isWhole: boolean): string => {
+const reasonOf = (
+  { variants, winner }: Pick<TemplateResults, "variants" | "winner">,
+  isWhole: boolean,
+  zone: string,
+): string => {
   const { copy_id: won, leader, p_best: best, since, verdict } = winner
   if (since === null || verdict === "undecided") return ""
-  const day = date(new Date(since), "UTC")
+  const day = date(new Date(since), zone)
   if (verdict === "no_difference") {
     return t`The verdict was reached on ${day}. It is kept until ${
       100 * stoppingRule.lossAgain
@@ -137,13 +141,14 @@ const figuresOf = (
   ]
 }
 
-/** The first line of the results of a template. */
+/** The first line of the results of a template. `zone`: the organization's time zone. */
 export const leadOf = (
   results: TemplateResults & Partial<Pick<TimedTemplateResults, "without_model">>,
   points: ReadonlyArray<Pick<TemplateSeries["points"][number], "gain">>,
   outlook: Outlook | undefined,
+  zone: string,
 ): Lead => {
-  const verdict = verdictOf(results)
+  const verdict = verdictOf(results, zone)
   const { window, winner } = results
   const isWhole = window.mode === "adaptive" && Object.keys(results.segment).length === 0
   const active = results.variants.filter(({ status }) => status === "active").length
@@ -163,7 +168,7 @@ export const leadOf = (
   return {
     ...verdict,
     advice: capital(advice || " ").trim(),
-    reason: active < 2 || isPersonal(results) ? "" : reasonOf(results, isWhole),
+    reason: active < 2 || isPersonal(results) ? "" : reasonOf(results, isWhole, zone),
     preferences: answerTexts(results),
     figures,
     withoutModel: active < 2 ? "" : withoutModelText(results, results.without_model ?? null),

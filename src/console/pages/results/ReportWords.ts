@@ -43,7 +43,12 @@ const ratesOf = ({ objective, variants }: PageResults["found"]) => {
 /** The results of a template in the words of the results page. */
 export const reportWords: ReportWriter["Service"]["wordsOf"] = (results, { now, runnerUpFloor, week, zone }) => {
   const { found, over: { points } } = results
-  const { advice, figures, headline } = leadOf(found, points, outlookOf({ ...found, points, now, runnerUpFloor }))
+  const { advice, figures, headline } = leadOf(
+    found,
+    points,
+    outlookOf({ ...found, points, now, runnerUpFloor }),
+    zone,
+  )
   return { headline, advice, figures: [...figures, ...weekOf(week, zone)], rates: ratesOf(found) }
 }
 

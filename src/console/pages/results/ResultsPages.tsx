@@ -259,7 +259,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     stop !== undefined && <StoppedNote org={org} path={path} stop={stop} visit={visit} />,
     <SwitchNote template={template} visit={visit} />,
     <LeadCard
-      lead={leadOf(found, over.points, outlook)}
+      lead={leadOf(found, over.points, outlook, org.time_zone)}
       actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}
       health={isStarted && (
         <HealthLine
@@ -299,7 +299,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       )
       : <OverTime {...shown} />,
     <div data-live="holdout">
-      <Holdout holdout={found.holdout} />
+      <Holdout holdout={found.holdout} nameOf={(id) => nameIn(found, id)} />
     </div>,
     isStarted && <Folds base={base} hasDecisions={anything && over.points.length > 0} shown={shown} />,
     <ChartScript />,

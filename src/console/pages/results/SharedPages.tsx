@@ -6,6 +6,7 @@ import type { Organization } from "../../../domain/Organization.ts"
 import { t } from "../../../languages/Language.ts"
 import { Organizations } from "../../../organizations/Organizations.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
+import { nameIn } from "../../../results/SendNothingText.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import { ResultShares } from "../../../results/ResultShares.ts"
 import type { TemplateOutline } from "../../../templates/TemplateContent.ts"
@@ -79,7 +80,7 @@ const viewOf = Effect.fnUntraced(function* (
             </p>
           </div>
         </div>
-        <LeadCard lead={{ ...leadOf(found, over.points, outlook), preferences: [] }} />
+        <LeadCard lead={{ ...leadOf(found, over.points, outlook, zone), preferences: [] }} />
         {found.variants.length !== 0 && (
           <div class="card flush">
             <div class="standings">
@@ -99,7 +100,7 @@ const viewOf = Effect.fnUntraced(function* (
           </>
         )}
         <Components components={found.components} />
-        <Holdout holdout={found.holdout} />
+        <Holdout holdout={found.holdout} nameOf={(id) => nameIn(found, id)} />
         <ChartScript />
       </>
     ),

@@ -23,7 +23,7 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { decoded, type Fields, type Goto, type Visit } from "../../Routes.tsx"
 import { sortedVariants } from "./Variants.tsx"
-import { list, preferenceTexts, shipLabel, shippingText, shownVerdict, waitText } from "./Words.ts"
+import { isPersonal, list, preferenceTexts, shipLabel, shippingText, shownVerdict, waitText } from "./Words.ts"
 
 // Giving all traffic to one variant and stopping losers: each asks once, says what will happen, and can be undone on the results page.
 
@@ -96,13 +96,19 @@ const switchTo = Effect.fnUntraced(function* (
 })
 
 /** How sure it is that a variant is the best, and the days and decisions that a winner still requires. */
-export const sureText = (results: Pick<TemplateResults, "variants" | "winner">, id: string): string => {
+export const sureText = (results: Pick<TemplateResults, "answer" | "variants" | "winner">, id: string): string => {
   const { variants, winner } = results
   const wait = waitText(results)
   const early = wait === "" ? [] : [t`It is too early to name one: ${wait}.`]
   const one = variants.find(({ copy_id }) => copy_id === id)
   if (one === undefined || one.p_best === null) {
     return [t`There are no results of it yet, so it may do worse than the others.`, ...early].join(" ")
+  }
+  // The expected loss compares single variants alone. The present choices are better than each of them.
+  if (isPersonal(results)) {
+    return t`Different people prefer different variants. Its chance to be the best single variant is ${
+      percent(one.p_best)
+    }.`
   }
   const sure = one.expected_loss === null
     ? t`Its chance to be best is ${percent(one.p_best)}, and on average it costs more than it brings.`

@@ -14,7 +14,7 @@ import { candidateName, nothing } from "../../../domain/SendNothing.ts"
 import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
 import { english, t, translated } from "../../../languages/Language.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
-import { list } from "./Words.ts"
+import { isPersonal, list } from "./Words.ts"
 import { nameIn, sendNothingText } from "../../../results/SendNothingText.ts"
 import { setAsideText } from "../../../results/SetAsideText.ts"
 import { movedText, objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
@@ -231,7 +231,7 @@ export const Variants = ({ columns, place, results, series }: {
           <NameCell
             one={one}
             series={series.get(one.copy_id)}
-            wins={winner.copy_id === one.copy_id}
+            wins={!isPersonal(results) && winner.copy_id === one.copy_id}
             leads={winner.leader === one.copy_id && sorted.length > 1}
             loses={losers.has(one.copy_id)}
           />,

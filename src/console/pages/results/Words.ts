@@ -282,12 +282,15 @@ const personalVerdict = ({ answer, variants }: Judged): VerdictWords => ({
   steps: [],
 })
 
-/** The verdict in words, with how sure it is and since when; without one, the missing conditions. */
-export const verdictOf = (results: Judged): VerdictWords => {
+/**
+ * The verdict in words, with how sure it is and since when; without one, the missing conditions. `zone`: the
+ * organization's time zone.
+ */
+export const verdictOf = (results: Judged, zone: string): VerdictWords => {
   const { winner } = results
   if (isPersonal(results)) return personalVerdict(results)
   const nameOf = (id: string | null) => id === null ? "" : nameIn(results, id)
-  const since = winner.since === null ? undefined : date(new Date(winner.since), "UTC")
+  const since = winner.since === null ? undefined : date(new Date(winner.since), zone)
   switch (winner.verdict) {
     case "firm_winner":
     case "winner": {
