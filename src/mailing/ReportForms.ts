@@ -18,6 +18,8 @@ export interface ReportWords {
   readonly figures: ReadonlyArray<ReportFigure>
   /** Variants with their rates, best first. */
   readonly rates: ReadonlyArray<ReportFigure>
+  /** The days that rates describe, and the promise of intervals. */
+  readonly rules: string
 }
 
 /** A report with its addresses. */
@@ -34,8 +36,6 @@ const titleOf = ({ org, template }: WeeklyReport) => `${template} · Monday repo
 
 const lineOf = ({ detail, label, value }: ReportFigure) => `${label}: ${value}${detail === "" ? "" : ` (${detail})`}`
 
-const rules = "The figures cover all days, unless they name a period. Intervals have a probability of 95 %."
-
 /** The report as a mail. `unsubscribe` is the URL that ends the subscription. */
 export const reportLetter = (report: WeeklyReport, unsubscribe: string): Letter =>
   letterOf({
@@ -46,7 +46,7 @@ export const reportLetter = (report: WeeklyReport, unsubscribe: string): Letter 
       { label: "Open the results", url: report.results },
     ],
     foot: [
-      { paragraph: rules },
+      { paragraph: report.rules },
       { label: "Change or end this report", url: report.settings },
       { label: "Unsubscribe", url: unsubscribe },
     ],
@@ -78,6 +78,7 @@ export const slackBody = (report: WeeklyReport) => {
       ...[report.figures, report.rates].filter((figures) => figures.length > 0).map((figures) =>
         section(lines(figures))
       ),
+      section(slackText(report.rules)),
       section(`<${report.results}|Open the results> · <${report.settings}|Change or end this report>`),
     ],
   }
@@ -112,6 +113,7 @@ export const teamsBody = (report: WeeklyReport) => {
           text(titleOf(report), { size: "Medium", weight: "Bolder" }),
           text(`${report.headline}.${report.advice === "" ? "" : ` ${report.advice}.`}`),
           ...[report.figures, report.rates].filter((figures) => figures.length > 0).map(facts),
+          text(report.rules, { size: "Small", isSubtle: true }),
         ],
         actions: [
           { type: "Action.OpenUrl", title: "Open the results", url: report.results },

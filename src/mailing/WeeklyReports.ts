@@ -164,13 +164,19 @@ export class WeeklyReports extends Context.Service<WeeklyReports, {
           sql<{ url: string | null }>`SELECT r.url FROM report_subscriptions r WHERE ${whichIs(key)}`,
         )
         if (row === undefined) return yield* new ReportNotFound({ id: `${key.template}/${key.channel}` })
-        const report = yield* reportOf(key, yield* Clock.currentTimeMillis)
+        const now = yield* Clock.currentTimeMillis
+        const report = yield* reportOf(key, now)
         if (report === undefined) return "The template is archived, so it has no reports"
         if (row.url === null) {
           if (!mail.isOn) return "This installation has no mail server"
-          return void (yield* Effect.orDie(queue(key, report)))
+          yield* Effect.orDie(queue(key, report))
+        } else {
+          const { failure } = yield* post(key, row.url, report)
+          if (failure !== null) return failure
         }
-        return (yield* post(key, row.url, report)).failure ?? undefined
+        yield* Effect.orDie(sql`
+          UPDATE report_subscriptions r SET sent_at = ${new Date(now)}, failure = NULL WHERE ${whichIs(key)}`)
+        return undefined
       })
 
       const claim = Effect.fnUntraced(function* (now: number) {

@@ -65,6 +65,17 @@ describeShop("Links by mail, while the mail server refuses connections", (shop) 
     const members = (await admin.get("/console/o/shop/settings/members?sort=seen")).text
     assert.match(members, /Last seen.*\b20\d\d<\/td>/s)
   })
+
+  it("say that a report will be sent, not that it has been", async () => {
+    await shop.manage("POST", "/organizations/shop/templates", { id: "reported", name: "Reported" })
+    const viewer = await shop.signIn("viewer@example.com")
+    const path = "/console/o/shop/templates/reported/results/report"
+    await viewer.post(`${path}/mail`, {})
+    assert.include((await viewer.get(path)).text, "Last report: none yet.")
+    const sent = (await viewer.post(`${path}/mail/send`, {})).text
+    assert.include(sent, "The report will be sent to viewer@example.com.")
+    assert.notInclude(sent, "none yet")
+  })
 }, {
   PUBLIC_URL: "https://parlance.example",
   MAIL_URL: "smtp://127.0.0.1:1?tls=none",

@@ -150,6 +150,11 @@ describe("Monday reports", () => {
         const [mail] = yield* mailsTo(email)
         assert.match(mail!.parts[0]!.text, /Last 7 days: 300 sends \(since \d+ \w+ \d{4}, \d\d:00\)/)
         assert.include(mail!.parts[0]!.text, "2,300 sends")
+        const { failure, sent_at } = (yield* onFirst(
+          Effect.flatMap(WeeklyReports, ({ list }) => list(org("newest"), key("mail").account)),
+        ))[0]!
+        assert.isNull(failure)
+        assert.isAtMost(Math.abs(Date.now() - Date.parse(sent_at!)), 60_000, "the last report is this one")
       }))
 
     it.effect("are repeated after a failure of the server, and left out after a refusal", () =>
@@ -260,7 +265,14 @@ describe("a report", () => {
     assert.match(report.headline, / wins$/)
     assert.strictEqual(report.advice, "Ship it")
     assert.include(report.figures.map(({ label }) => label), "Last 7 days")
+    assert.match(report.rates[0]!.value, /^click rate \d/)
     assert.match(report.rates[0]!.detail, / to .* sends$/)
+    assert.match(
+      report.rules,
+      /^Rates and lifts describe \d+ \w+ 2026 to 21 Nov 2026\. Ranges are 95\u00a0% intervals; they held the true value in /,
+    )
+    const forms = [slackBody(report), teamsBody(report), reportLetter(report, "https://parlance.example/off").text]
+    for (const form of forms) assert.include(JSON.stringify(form), "Rates and lifts describe")
   })
 
   it("says that different people prefer different variants, without their attributes", () => {

@@ -56,7 +56,7 @@ const show = Effect.fnUntraced(function* (
     /** The channel of a form with faults. */
     readonly at?: ReportChannel
     readonly faults?: ReadonlyArray<Fault>
-    readonly result?: { readonly failure: string | undefined }
+    readonly result?: { readonly channel: ReportChannel; readonly failure: string | undefined }
   } = {},
 ) {
   const { org } = visit
@@ -72,7 +72,11 @@ const show = Effect.fnUntraced(function* (
     },
     result !== undefined && (
       <Note kind={result.failure === undefined ? "good" : "bad"} live>
-        {result.failure === undefined ? t`The report has been sent.` : t`The report was not sent. ${result.failure}.`}
+        {result.failure !== undefined
+          ? t`The report was not sent. ${result.failure}.`
+          : result.channel === "mail"
+          ? t`The report will be sent to ${visit.session.account.email}.`
+          : t`The report has been sent.`}
       </Note>
     ),
     <ErrorSummary faults={faults} labels={at === undefined ? {} : forms(at).labels} />,
@@ -146,7 +150,8 @@ const end = (channel: ReportChannel) =>
 
 const send = (channel: ReportChannel) =>
   Effect.fnUntraced(function* (visit: Visit) {
-    return yield* show(visit, { result: { failure: yield* (yield* WeeklyReports).send(keyOf(visit, channel)) } })
+    const failure = yield* (yield* WeeklyReports).send(keyOf(visit, channel))
+    return yield* show(visit, { result: { channel, failure } })
   })
 
 /** The page of the link in a mail, for people who may not be signed in. */

@@ -1,10 +1,10 @@
 import { Layer } from "effect"
-import { t } from "../../../languages/Language.ts"
+import { t, translated } from "../../../languages/Language.ts"
 import { ReportWriter } from "../../../mailing/ReportSending.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import type { PageResults } from "../../../results/KeptResults.ts"
-import { unitName } from "../../../results/ObjectiveText.ts"
-import { count, counted, dateTime, rateFormat, signedCount } from "../../Format.ts"
+import { coverageText, rateName, unitName } from "../../../results/ObjectiveText.ts"
+import { count, counted, date, dateTime, rateFormat, signedCount } from "../../Format.ts"
 import { countRange, leadOf } from "./Lead.ts"
 
 /** Variants that a report lists. */
@@ -35,10 +35,17 @@ const ratesOf = ({ objective, variants }: PageResults["found"]) => {
   const format = rateFormat(typeof objective === "string", Math.max(0, ...rated.map(({ rate }) => Math.abs(rate))))
   return rated.slice(0, mostRates).map(({ decisions, interval: [low, high], name, rate }) => ({
     label: name,
-    value: format(rate),
+    value: `${rateName(objective)} ${format(rate)}`,
     detail: t`${format(low)} to ${format(high)}, ${count(decisions)} sends`,
   }))
 }
+
+/** The days that rates and lifts describe, and the promise of the intervals, as the results page has them. */
+const rulesOf = ({ rate_days: days }: PageResults["found"], zone: string) =>
+  [
+    t`Rates and lifts describe ${date(new Date(days.from), zone)} to ${date(new Date(days.to), zone)}.`,
+    t`Ranges are 95\u00a0% intervals; they held the true value ${translated(coverageText)}.`,
+  ].join(" ")
 
 /** The results of a template in the words of the results page. */
 export const reportWords: ReportWriter["Service"]["wordsOf"] = (results, { now, runnerUpFloor, week, zone }) => {
@@ -49,7 +56,13 @@ export const reportWords: ReportWriter["Service"]["wordsOf"] = (results, { now, 
     outlookOf({ ...found, points, now, runnerUpFloor }),
     zone,
   )
-  return { headline, advice, figures: [...figures, ...weekOf(week, zone)], rates: ratesOf(found) }
+  return {
+    headline,
+    advice,
+    figures: [...figures, ...weekOf(week, zone)],
+    rates: ratesOf(found),
+    rules: rulesOf(found, zone),
+  }
 }
 
 /** Writes reports in the words of the results page. */
