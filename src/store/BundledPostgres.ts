@@ -11,7 +11,7 @@ import { checkMachine, find, type Programs } from "./bundled/Programs.ts"
 import * as ServerProcess from "./bundled/ServerProcess.ts"
 import type { ServerFailed } from "./bundled/Spawn.ts"
 import { makeAnswers } from "./Answers.ts"
-import { clientOptions } from "./ClientOptions.ts"
+import { clientOptions, startupParameters } from "./ClientOptions.ts"
 import { explainEmbedded } from "./ConnectFailure.ts"
 import { tighten } from "./PrivateFiles.ts"
 import { Store } from "./Store.ts"
@@ -99,6 +99,7 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     ...connectionTo(folders),
     maxConnections: databasePoolSize,
     ...clientOptions,
+    startupParameters,
   })
   const answers = yield* makeAnswers(connectionTo(folders)).pipe(Effect.provide(Reactivity.layer))
   return Layer.merge(

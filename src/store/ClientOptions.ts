@@ -19,7 +19,7 @@ const snakeToCamel = (() => {
 const idleInTransaction = { idle_in_transaction_session_timeout: "8s" }
 
 /**
- * Limits idle transactions as `clientOptions` does, behind a pooler, which refuses the startup parameter. Costs a round
+ * Limits idle transactions as `startupParameters` does, behind a pooler, which refuses the startup parameter. Costs a round
  * trip for each transaction.
  */
 export const limitIdleTransactions = (sql: SqlClient.SqlClient) => {
@@ -37,9 +37,17 @@ export const limitIdleTransactions = (sql: SqlClient.SqlClient) => {
   })
 }
 
+/**
+ * Startup parameter for the text of dates. Poolers accept it, because JDBC drivers always send it. PgBouncer compares it
+ * with the value of the server, so it is complete.
+ */
+export const textForms = { DateStyle: "ISO, MDY" }
+
+/** Startup parameters without a pooler, which would refuse some of them. */
+export const startupParameters = { ...textForms, ...idleInTransaction }
+
 /** Options of the database client for the bundled server and for the server of `DATABASE_URL`. */
 export const clientOptions = {
-  startupParameters: idleInTransaction,
   transformResultNames: snakeToCamel,
   transformQueryNames: String.camelToSnake,
   transformJson: false,

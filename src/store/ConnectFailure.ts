@@ -5,8 +5,10 @@ import { noPostgresCode, noTlsCode, type ServerCertificate } from "./ServerConne
 
 /** A failed connection or first statement, with the facts for its explanation. */
 interface Failure {
-  /** Message of the server or of the operating system. */
+  /** Message of the server, in its language (`lc_messages`), or of the operating system. */
   readonly message: string
+  /** The function of the server that failed. Unlike the message, it is the same in every language. */
+  readonly routine: string
   readonly target: DatabaseTarget
   /** Names quoted as in SQL. */
   readonly role: string
@@ -38,25 +40,31 @@ const byState: Readonly<Record<string, (failure: Failure) => string | undefined>
     ),
   "28000": (failure) => refusal(failure),
   "42501": (failure) => permission(failure),
-  // Without the right USAGE, the schema is invisible.
-  "3F000": ({ database, message, role }) =>
-    `${message}. ${
-      asAdministrator(`GRANT USAGE, CREATE ON SCHEMA public TO ${role}`, database)
-    }. If there is no such schema: ` +
-    `CREATE SCHEMA public AUTHORIZATION ${role}`,
+  "22023": (failure) => ofOptions(failure),
+  "42601": (failure) => ofOptions(failure),
+  "42704": (failure) => ofOptions(failure),
   "53300": (failure) => tooManyConnections(failure),
+  "57014": ({ database, message, role }) =>
+    `${message}. Run as this role: ALTER ROLE ${role} IN DATABASE ${database} SET statement_timeout = 0`,
   "55000": ({ database, message }) =>
     `${message}. ${asAdministrator(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)}`,
   "57P03": ({ message }) => `${message}. Try again in a moment. If the problem persists, check the log of the server`,
   "08P01": (failure) => pooler(failure),
-  "25006": ({ message }) =>
-    `${message}. The server follows another one, or is set to read only. Set DATABASE_URL to the primary`,
+  "25006": ({ database, message, role }) =>
+    `${message}. The server follows another one, or is set to read only. Set DATABASE_URL to the primary. If it is the ` +
+    "primary: some providers set it to read only while its disk is full, so make space. Or run as this role: ALTER ROLE " +
+    `${role} IN DATABASE ${database} SET default_transaction_read_only = off`,
 }
 
 /** Explains a connection that the server's access rules (`pg_hba.conf`) or the role forbid. */
-const refusal = ({ database, message, role, target }: Failure): string => {
+const refusal = ({ database, message, role, routine, target }: Failure): string => {
   if (/does not exist/.test(message)) return `${message}. ${asAdministrator(`CREATE ROLE ${role} LOGIN PASSWORD '…'`)}`
   if (/not permitted to log in/.test(message)) return `${message}. ${asAdministrator(`ALTER ROLE ${role} LOGIN`)}`
+  if (routine === "InitializeSessionUserId") {
+    return `${message}. ${
+      asAdministrator(`ALTER ROLE ${role} LOGIN, or if there is no such role: CREATE ROLE ${role} LOGIN PASSWORD '…'`)
+    }`
+  }
   if (/valid client certificate/.test(message)) {
     return `${message}. Set sslcert and sslkey in DATABASE_URL to the files of one whose name (CN) is that of the role`
   }
@@ -68,9 +76,21 @@ const refusal = ({ database, message, role, target }: Failure): string => {
         "SELECT pg_reload_conf()")
 }
 
+/** Explains a fault of `options` in the URL. Undefined without `options`. */
+const ofOptions = ({ message, target: { options } }: Failure): string | undefined =>
+  options === undefined
+    ? undefined
+    : `${message}. Correct or remove options in DATABASE_URL, which ${
+      /^\w+=/.test(options)
+        ? "names a project or an endpoint to the proxy of one provider, and this server does not know that"
+        : "are settings of PostgreSQL, such as -csearch_path%3Dname"
+    }`
+
 /** Explains a missing right of the role in the database. */
-const permission = ({ database, message, role }: Failure): string => {
-  if (/for database/.test(message)) {
+const permission = (failure: Failure): string => {
+  const { database, message, role, routine } = failure
+  if (routine.startsWith("set_config")) return ofOptions(failure) ?? message
+  if (routine === "CheckMyDatabase") {
     return `${message}. ${asAdministrator(`GRANT CONNECT ON DATABASE ${database} TO ${role}`)}`
   }
   const schema = /for schema (\S+)/.exec(message)?.[1]
@@ -89,9 +109,11 @@ const permission = ({ database, message, role }: Failure): string => {
     )
 }
 
-const tooManyConnections = ({ database, message, poolSize, role }: Failure): string => {
-  if (/for role/.test(message)) return `${message}. ${asAdministrator(`ALTER ROLE ${role} CONNECTION LIMIT -1`)}`
-  if (/for database/.test(message)) {
+const tooManyConnections = ({ database, message, poolSize, role, routine }: Failure): string => {
+  if (routine === "InitializeSessionUserId") {
+    return `${message}. ${asAdministrator(`ALTER ROLE ${role} CONNECTION LIMIT -1`)}`
+  }
+  if (routine === "CheckMyDatabase") {
     return `${message}. ${asAdministrator(`ALTER DATABASE ${database} CONNECTION LIMIT -1`)}`
   }
   return `${message}. Each node opens up to ${poolSize} (DATABASE_POOL_SIZE) and a few more while it starts. Lower that, or ` +
@@ -193,6 +215,9 @@ const messageOf = ({ message, reason }: SqlError): string =>
 const codeOf = ({ reason: { cause } }: SqlError): string =>
   cause instanceof Error && "code" in cause ? String(cause.code) : ""
 
+const routineOf = ({ reason: { cause } }: SqlError): string =>
+  cause instanceof Error && "routine" in cause ? String(cause.routine) : ""
+
 /**
  * SQLSTATEs of failures that may pass: a broken connection (08), exhausted resources (53), a server that is stopping or
  * starting (57P01 to 57P03), and a standby that may be promoted (25006).
@@ -270,6 +295,7 @@ export const explain = (
   const role = target.username ?? "postgres"
   const failure: Failure = {
     message,
+    routine: routineOf(error),
     target,
     role: quote(role),
     database: quote(target.database ?? role),
@@ -284,6 +310,9 @@ export const explain = (
   const ofCode = byCode[code]
   if (ofCode !== undefined) return ofCode(failure)
   if (code === "ETIMEDOUT" || message === "Connection timed out") return timedOut(failure)
+  if (message === "No username configured") {
+    return "DATABASE_URL names no user. Write it before the password, percent-encoded"
+  }
   if (/requested password/.test(message)) {
     return "the server asks for a password. Write it into DATABASE_URL, percent-encoded"
   }

@@ -73,6 +73,7 @@ const loaderFor = (latest: number, report: Report): Migrator.Loader<SqlClient.Sq
           const sql = yield* SqlClient.SqlClient
           // A table change that waits for a lock blocks all later statements, so it times out and is retried.
           yield* sql`SET LOCAL lock_timeout = '2s'`
+          yield* withoutTimeLimits(sql)
           for (const statement of statements(text)) yield* sql.unsafe(statement)
           const needed = worksFrom(text)
           if (needed > 0) {
@@ -85,6 +86,14 @@ const loaderFor = (latest: number, report: Report): Migrator.Loader<SqlClient.Sq
   })
 
 const gaveWay = new Set(["DeadlockError", "LockTimeoutError"])
+
+/**
+ * Disables the time limits of the role for statements and transactions, which suit requests and not migrations. Only
+ * the current transaction is changed.
+ */
+const withoutTimeLimits = (sql: SqlClient.SqlClient) =>
+  sql`SELECT set_config(s.name, '0', true) AS value FROM pg_settings s
+    WHERE s.name IN ('statement_timeout', 'transaction_timeout')`
 
 /** Whether a migration yielded to the traffic of other nodes. Then nothing was changed, and it can be retried. */
 const isInTheWay = (error: unknown): boolean =>
@@ -132,7 +141,9 @@ const applyPending = Effect.fnUntraced(function* (known: number, report: Report)
   const migrator = Migrator.make({})({ loader: loaderFor(latest ?? 0, report), table })
   if (!hasTable) return yield* migrator
   const sql = yield* SqlClient.SqlClient
-  return yield* sql.withTransaction(Effect.andThen(sql`SET LOCAL lock_timeout = '2s'`, migrator))
+  return yield* sql.withTransaction(
+    Effect.all([sql`SET LOCAL lock_timeout = '2s'`, withoutTimeLimits(sql)]).pipe(Effect.andThen(migrator)),
+  )
 })
 
 /**

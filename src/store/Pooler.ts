@@ -3,6 +3,7 @@ import { Effect, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DatabaseTarget } from "../settings/DatabaseUrl.ts"
 import { bounded } from "./bounded.ts"
+import { readFacts, unsuitability } from "./ServerFacts.ts"
 
 // A pooler in transaction mode, such as PgBouncer, gives each transaction any of its connections to the server. Settings,
 // prepared statements and `LISTEN` of a session are lost, or reach another client.
@@ -14,6 +15,10 @@ type Connect = Effect.Effect<PgConnection.PgConnection, SqlError, Scope.Scope>
 export interface Destination {
   /** Identifies a database on one run of a server. */
   readonly database: string
+  /** The schema in which the service creates its tables. */
+  readonly schema: string | null
+  /** Why the service cannot use the server, and the remedy. */
+  readonly unsuitability: string | undefined
   /** Whether a pooler is in front of the server. */
   readonly isPooled: boolean
   /** Whether transactions work. False behind a pooler in statement mode, which closes the connection. */
@@ -21,20 +26,26 @@ export interface Destination {
 }
 
 /**
- * Finds what an address leads to. A pooler invents the process id that clients get at the start of a connection, so that
+ * Finds what an address leads to, and whether the service can use it. A pooler invents the process id that clients get at the start of a connection, so that
  * it differs from the id of the server's process. A proxy that only passes bytes on is no pooler.
  */
 export const reach = (connect: Connect) =>
   Effect.scoped(Effect.gen(function* () {
     const connection = yield* connect
+    const facts = yield* readFacts(connection)
+    const reason = unsuitability(facts)
+    const found = { schema: facts.schema, unsuitability: reason }
+    if (reason !== undefined) return { ...found, database: "", isPooled: false, hasTransactions: true }
+    // Not as text, whose form depends on the role's TimeZone and DateStyle.
     const { rows: [row] } = yield* connection.query(
-      "SELECT pg_backend_pid() AS pid, pg_postmaster_start_time()::text AS started, current_database()::text AS name",
+      "SELECT pg_backend_pid() AS pid, date_part('epoch', pg_postmaster_start_time()) AS started",
       [],
       false,
     )
     const isPooled = row!["pid"] !== connection.processId
     return {
-      database: `${row!["started"]} ${row!["name"]}`,
+      ...found,
+      database: `${row!["started"]} ${facts.database}`,
       isPooled,
       hasTransactions: !isPooled || (yield* Effect.isSuccess(connection.query("BEGIN", [], false))),
     } satisfies Destination
@@ -83,6 +94,11 @@ export const losesStatements =
 export const directIsPooled =
   "a pooler that gives each transaction another connection answers there. Set DATABASE_DIRECT_URL to the server itself, " +
   "or unset it: migrations work through the pooler, and nodes then poll instead of using LISTEN"
+
+/** The remedy for a `DATABASE_DIRECT_URL` whose migrations would create tables that `DATABASE_URL` does not show. */
+export const directHasOtherSchema = (direct: Destination, pool: Destination): string =>
+  `its tables are in the schema ${direct.schema}, and those of DATABASE_URL in the schema ${pool.schema}. Set the same ` +
+  "search_path for both, with ALTER ROLE … SET search_path or options"
 
 /** The remedy for a `DATABASE_DIRECT_URL` of another database. */
 export const directIsOther = ({ host, port }: DatabaseTarget) =>

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { makeAnswers } from "./Answers.ts"
 import { Settings } from "../settings/Settings.ts"
 import { explain, isCertificateRefused } from "./ConnectFailure.ts"
-import { clientOptions, limitIdleTransactions } from "./ClientOptions.ts"
+import { clientOptions, limitIdleTransactions, startupParameters, textForms } from "./ClientOptions.ts"
 import { type DatabaseTarget, isSocketFolder } from "../settings/DatabaseUrl.ts"
 import { unreachableAt, whenReachableAt } from "./FirstConnection.ts"
 import { innermost } from "./innermost.ts"
@@ -31,6 +31,7 @@ const connectionTo = (target: DatabaseTarget) => ({
   applicationName: target.applicationName,
   startupOptions: target.options,
   connectTimeout: target.connectTimeout,
+  startupParameters: textForms,
   ssl: false,
   ...(isSocketFolder(target.host)
     ? { path: join(target.host, `.s.PGSQL.${target.port}`) }
@@ -82,6 +83,7 @@ const reachPool = (place: StorePlace, target: DatabaseTarget, connection: PgConn
     place,
     Effect.gen(function* () {
       const found = yield* Pooler.reach(PgConnection.make(connection))
+      if (found.unsuitability !== undefined) return yield* refusal(place, found.unsuitability)
       if (!found.hasTransactions) return yield* refusal(place, Pooler.inStatementMode)
       const isPooled = target.isPooled ?? found.isPooled
       if (isPooled && target.prepares === true) {
@@ -102,13 +104,17 @@ const openDirect = Effect.fnUntraced(
       place,
       Effect.gen(function* () {
         const found = yield* Pooler.reach(connect)
+        if (found.unsuitability !== undefined) {
+          return yield* refusal(place, found.unsuitability.replaceAll("DATABASE_URL", place.setting))
+        }
         if (found.database !== pool.database) return yield* refusal(place, Pooler.directIsOther(target))
+        if (found.schema !== pool.schema) return yield* refusal(place, Pooler.directHasOtherSchema(found, pool))
         if (found.isPooled && !(yield* Pooler.keepsSession(connect, false))) {
           return yield* refusal(place, Pooler.directIsPooled)
         }
       }),
     )
-    const sql = yield* PgClient.make({ ...connection, ...clientOptions, startupParameters: {}, maxConnections: 1 })
+    const sql = yield* PgClient.make({ ...connection, ...clientOptions, maxConnections: 1 })
     return { ...place, sql, connect }
   },
 )
@@ -126,7 +132,6 @@ const openReplica = Effect.fnUntraced(function* (read: Option.Option<DatabaseTar
     ...connectionTo(read.value),
     ...clientOptions,
     // A pooler may be in front of the replica.
-    startupParameters: {},
     prepare: read.value.prepares === true,
     maxConnections: databasePoolSize,
   })
@@ -170,7 +175,7 @@ export const layer = (
       ...watched,
       maxConnections: databasePoolSize,
       ...clientOptions,
-      ...(pool.isPooled && { startupParameters: {}, prepare: target.prepares === true }),
+      ...(pool.isPooled ? { prepare: target.prepares === true } : { startupParameters }),
     })
     const answers = yield* makeAnswers(watched)
     const listening = own?.connect ?? (pool.isPooled ? Effect.never : PgConnection.make(watched))

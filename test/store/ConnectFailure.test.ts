@@ -1,7 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, Result } from "effect"
+import { SqlError, UnknownError } from "effect/sql/SqlError"
+import { parse } from "../../src/settings/DatabaseUrl.ts"
+import { explain } from "../../src/store/ConnectFailure.ts"
 import { StartPatience } from "../../src/store/FirstConnection.ts"
 import { checkRights, migrate } from "../../src/store/Migrations.ts"
+import { unsuitability } from "../../src/store/ServerFacts.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { freePort } from "../support/service.ts"
 import { embeddedEnvironment, layerSettings } from "../support/stores.ts"
@@ -70,7 +74,7 @@ describe("a database that cannot be used", () => {
         "shop",
       )
       yield* run("shop", "DROP SCHEMA public")
-      yield* help("known", /no schema has been selected/, `CREATE SCHEMA public AUTHORIZATION "known"`, "shop")
+      yield* help("known", /no schema has been selected/, `CREATE SCHEMA "public" AUTHORIZATION "known"`, "shop")
       yield* run("postgres", "ALTER ROLE known CONNECTION LIMIT 0")
       yield* help("known", /too many connections for role/, `ALTER ROLE "known" CONNECTION LIMIT -1`)
       yield* run("postgres", "ALTER DATABASE shop CONNECTION LIMIT 0")
@@ -122,4 +126,84 @@ describe("a database that cannot be used", () => {
         /there is no server at the socket in \/tmp\/parlance-nothing/,
       )
     }))
+
+  it.live("is refused if its encoding or its settings would break statements later, until the remedy is applied", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { DATA_DIR: seed } = yield* embeddedEnvironment
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(() => startPostgres({ seed: seed! })),
+        ({ stop }) => Effect.promise(stop),
+      )
+      const run = (database: string, statement: string) =>
+        Effect.promise(() => onServer(new URL(`/${database}`, server.url).href, statement))
+      const urlOf = (database: string) => {
+        const url = new URL(`/${database}`, server.url)
+        url.username = "shop"
+        url.password = "s3cret"
+        return url.href
+      }
+      yield* run("postgres", "CREATE ROLE shop LOGIN PASSWORD 's3cret'")
+      yield* run("postgres", "CREATE DATABASE latin OWNER shop ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+      assert.match(
+        yield* refusalOf(urlOf("latin")),
+        /stores texts as LATIN1.*CREATE DATABASE "parlance" OWNER "shop" ENCODING 'UTF8' TEMPLATE template0/,
+      )
+      yield* run("postgres", "CREATE DATABASE shop OWNER shop")
+      for (const options of ["endpoint%3Dep-x", "-cno_such%3D1", "-clog_statement%3Dall", "-cstatement_timeout%3Dx"]) {
+        const message = yield* refusalOf(`${urlOf("shop")}?options=${options}`)
+        assert.match(message, /Correct or remove options in DATABASE_URL/, options)
+        assert.strictEqual(message.includes("names a project or an endpoint"), options.startsWith("endpoint"))
+      }
+      const settings: ReadonlyArray<readonly [string, string, string]> = [
+        ["default_transaction_isolation", "'serializable'", "'read committed'"],
+        ["standard_conforming_strings", "off", "'on'"],
+      ]
+      for (const [name, wrong, right] of settings) {
+        yield* run("postgres", `ALTER DATABASE shop SET ${name} = ${wrong}`)
+        const statement = `ALTER ROLE "shop" IN DATABASE "shop" SET ${name} = ${right}`
+        assert.include(
+          yield* refusalOf(urlOf("shop")),
+          `the service needs ${right.replaceAll("'", "")}. Run as this role: ${statement}`,
+        )
+        yield* Effect.promise(() => onServer(urlOf("shop"), statement))
+      }
+      yield* run("postgres", "ALTER DATABASE shop SET search_path = tables")
+      assert.include(
+        yield* refusalOf(urlOf("shop")),
+        `If there is no such schema: CREATE SCHEMA "tables" AUTHORIZATION "shop"`,
+      )
+      yield* run("shop", `CREATE SCHEMA "tables" AUTHORIZATION "shop"`)
+      yield* Effect.andThen(migrate, checkRights).pipe(
+        Effect.provide(
+          StoreFromSettings.layer.pipe(Layer.provide(layerSettings({ DATABASE_URL: urlOf("shop") }))),
+        ),
+      )
+    })))
+
+  it("is explained by the function that failed if the server writes in another language", () => {
+    const target = Result.getOrThrow(
+      parse("postgres://shop@db/shop", { authorities: undefined, readFile: () => "" }),
+    )
+    const explained = (code: string, routine: string) => {
+      const cause = Object.assign(new Error("Das geht nicht"), { code, routine })
+      return explain(new SqlError({ reason: new UnknownError({ cause }) }), { target, poolSize: 10, now: new Date(0) })
+    }
+    assert.include(explained("42501", "CheckMyDatabase"), `GRANT CONNECT ON DATABASE "shop" TO "shop"`)
+    assert.include(explained("28000", "InitializeSessionUserId"), `ALTER ROLE "shop" LOGIN`)
+    assert.include(explained("53300", "InitializeSessionUserId"), `ALTER ROLE "shop" CONNECTION LIMIT -1`)
+    assert.include(explained("53300", "CheckMyDatabase"), `ALTER DATABASE "shop" CONNECTION LIMIT -1`)
+    assert.include(explained("53300", "InitProcess"), "max_connections")
+  })
+
+  it("is refused if it is not PostgreSQL of a supported version", () => {
+    const facts = { encoding: "UTF8", role: "shop", database: "shop", searchPath: "public", schema: "public" }
+    const settings = ["read committed", "on", "ISO, MDY"]
+    const refused = (product: string, version: number) => unsuitability({ ...facts, settings, product, version })
+    for (const [product, version] of [["PostgreSQL 14.0 on x86_64", 140_000], ["PostgreSQL 18.4", 180_004]] as const) {
+      assert.isUndefined(refused(product, version))
+    }
+    assert.match(refused("PostgreSQL 13.23 on x86_64", 130_023)!, /the server is PostgreSQL 13\.23\. Set .*14 or later/)
+    assert.match(refused("PostgreSQL 11.2-YB-2.20.1.0-b0 on x86_64", 110_002)!, /the server is PostgreSQL 11\.2/)
+    assert.match(refused("CockroachDB CCL v24.1.0 (x86_64)", 130_000)!, /the server is CockroachDB CCL v24\.1\.0/)
+  })
 })

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { shrinkIndexes } from "../../src/journal/retention/Indexes.ts"
 import * as Migrations from "../../src/store/Migrations.ts"
+import { onServer } from "../support/onServer.ts"
 import { emptyEnvironment, layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 import { snapshot } from "../support/schemaSnapshot.ts"
 
@@ -175,9 +176,13 @@ describe("migrations on one Postgres", () => {
       yield* reader.end
     })))
 
-  it.live("report that they wait for a backup, and are applied after it", () =>
+  it.live("report that they wait for a backup, beyond the role's statement_timeout, and are applied after it", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* emptyEnvironment
+      const url = env["DATABASE_URL"]!
+      yield* Effect.promise(() =>
+        onServer(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET statement_timeout = '1s'`)
+      )
       const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))
       const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
       yield* sql`CREATE TABLE schema_migrations (

@@ -5,6 +5,7 @@ import { StartPatience } from "../../src/store/FirstConnection.ts"
 import { migrate } from "../../src/store/Migrations.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { hasPgbouncer, pgbouncerVersion, scopedPgbouncer } from "../support/pgbouncer.ts"
+import { onServer } from "../support/onServer.ts"
 import { buildInProcess, makeOrganization, type Service, startInProcess } from "../support/service.ts"
 import { emptyEnvironment, type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
@@ -164,6 +165,11 @@ describe.runIf(hasPgbouncer("poolers"))(
         assert.match(
           yield* refusalOf({ DATABASE_URL: transaction, DATABASE_DIRECT_URL: new URL("/postgres", url).href }),
           /^DATABASE_DIRECT_URL: .*not the database that DATABASE_URL leads to/,
+        )
+        yield* Effect.promise(() => onServer(url, "CREATE SCHEMA shop"))
+        assert.match(
+          yield* refusalOf({ DATABASE_URL: transaction, DATABASE_DIRECT_URL: `${url}?options=-csearch_path%3Dshop` }),
+          /^DATABASE_DIRECT_URL: .*its tables are in the schema shop, and those of DATABASE_URL in the schema public\. Set/,
         )
         const wrong = new URL(session)
         wrong.username = "nobody"
