@@ -56,27 +56,50 @@ export type EndpointEntry = typeof EndpointEntry.Type
 const { key: _key, ...suggestionFields } = SuggestionSetupPatch.fields
 const SuggestionsEntry = Schema.Struct(suggestionFields)
 
-const SourceName = Schema.String.check(
-  Schema.makeFilter<string>((name) =>
-    sourceIdOf(name) === undefined ? `is not a source. The sources are ${listOfSources}` : undefined
-  ),
-)
-
 /** Returns the fault of names of which two are equal. Undefined without one. */
 const distinct = (names: ReadonlyArray<string>): string | undefined => {
   const repeated = names.find((name, at) => names.indexOf(name) !== at)
   return repeated === undefined ? undefined : `has two entries for ${repeated}. Remove one of them`
 }
 
+/** Whether a view names an e-mail address. A file in version control would keep the address after an erasure. */
+const namesPerson = ({ query }: { readonly query: string }): boolean => /@|%40/i.test(query)
+
+/** Returns the fault of the names of sources. Undefined without one. */
+const faultOfSources = (sources: object): string | undefined => {
+  const names = Object.keys(sources)
+  const unknown = names.find((name) => sourceIdOf(name) === undefined)
+  return unknown === undefined
+    ? distinct(names.map((name) => sourceIdOf(name)!))
+    : `has no source ${unknown}. The sources are ${listOfSources}`
+}
+
+/** Returns the fault of connections of which several are the default. Undefined without one. */
+const faultOfConnections = (connections: Readonly<Record<string, typeof ConnectionEntry.Type>>): string | undefined => {
+  const names = Object.keys(connections).filter((name) => connections[name]!.default)
+  return names.length > 1 ? `has several defaults: ${names.join(", ")}. Leave \`default: true\` to one` : undefined
+}
+
+/** Returns the fault of views of which one names a person. Undefined without one. */
+const faultOfViews = (views: Readonly<Record<string, typeof ViewEntry.Type>>): string | undefined => {
+  const id = Object.keys(views).find((id) => namesPerson(views[id]!))
+  return id === undefined
+    ? undefined
+    : `has an e-mail address in the query of ${id}, which the file would keep after an erasure. ` +
+      "Remove the view from the file, and save it with `parlance view set`"
+}
+
 /** A file. The service checks what depends on the platform of a source or connection, and the content of templates. */
 export const OrgFile = Schema.Struct({
   organization: Schema.optionalKey(OrganizationPatch),
   sources: Schema.optionalKey(
-    Schema.Record(SourceName, SourceEntry).check(
-      Schema.makeFilter<object>((sources) => distinct(Object.keys(sources).map((name) => sourceIdOf(name) ?? name))),
+    Schema.Record(Schema.String, SourceEntry).check(Schema.makeFilter<object>(faultOfSources)),
+  ),
+  connections: Schema.optionalKey(
+    Schema.Record(Schema.String, ConnectionEntry).check(
+      Schema.makeFilter<Readonly<Record<string, typeof ConnectionEntry.Type>>>(faultOfConnections),
     ),
   ),
-  connections: Schema.optionalKey(Schema.Record(Schema.String, ConnectionEntry)),
   keys: Schema.optionalKey(
     Schema.Array(KeyEntry).check(
       Schema.makeFilter<ReadonlyArray<KeyEntry>>((keys) => distinct(keys.map(({ name }) => name))),
@@ -90,7 +113,11 @@ export const OrgFile = Schema.Struct({
   bucket: Schema.optionalKey(BucketEntry),
   suggestions: Schema.optionalKey(SuggestionsEntry),
   group_roles: Schema.optionalKey(Schema.Record(Schema.String, Role)),
-  views: Schema.optionalKey(Schema.Record(Schema.String, ViewEntry)),
+  views: Schema.optionalKey(
+    Schema.Record(Schema.String, ViewEntry).check(
+      Schema.makeFilter<Readonly<Record<string, typeof ViewEntry.Type>>>(faultOfViews),
+    ),
+  ),
   snippets: Schema.optionalKey(Schema.Array(SnippetFileInput)),
   templates: Schema.optionalKey(Schema.Array(TemplateInput)),
 })
@@ -110,9 +137,6 @@ export interface StoredOrg {
 }
 
 export type Entries = Required<Omit<OrgFile, "bucket" | "snippets" | "templates">> & Pick<OrgFile, "bucket">
-
-/** Whether a view names an e-mail address. A file in version control would keep the address after an erasure. */
-const namesPerson = ({ query }: { readonly query: string }): boolean => /@|%40/i.test(query)
 
 /**
  * The parts of an organization that a file holds. Revoked keys and views that name a person are left out, and so are

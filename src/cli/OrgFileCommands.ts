@@ -9,6 +9,7 @@ import { fromIssue } from "../domain/Faults.ts"
 import { printOrWrite, readText } from "./Inputs.ts"
 import { entriesOf, type OrgFile, OrgFile as OrgFileSchema, orgText, type StoredOrg } from "./OrgFile.ts"
 import { type OrgChange, type OrgPlan, planOf } from "./OrgPlan.ts"
+import { messageOf } from "./Report.ts"
 import { isProposed, organization } from "./Root.ts"
 import { differenceText, dryRun, statusOfDifferences } from "./TemplateFileCommands.ts"
 import { read } from "../templates/TemplateFileSource.ts"
@@ -121,7 +122,16 @@ const applied = Effect.fnUntraced(function* (org: string, file: OrgFile, { steps
   const templates = yield* sendTemplates(org, file, false)
   yield* Effect.forEach(
     steps,
-    ({ request, what }) => Effect.andThen(callOf(client, org, request), Console.error(`Changed ${what}`)),
+    ({ request, what }) =>
+      callOf(client, org, request).pipe(
+        Effect.catch((error) =>
+          Effect.flatMap(
+            messageOf(error),
+            (message) => Effect.fail(new CommandFailed({ message: `${what} was not changed: ${message}` })),
+          )
+        ),
+        Effect.andThen(Console.error(`Changed ${what}`)),
+      ),
     { discard: true },
   )
   return templates

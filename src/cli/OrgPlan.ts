@@ -51,6 +51,10 @@ const stepOf = (
 const sameMembers = (value: object, as: object) =>
   Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(as, name)))
 
+/** Returns the entry of a name. A name such as `constructor` is none of the record's prototype. */
+const entryOf = <A>(record: Readonly<Record<string, A>>, name: string): A | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined
+
 /** A text as one word of a POSIX shell. */
 const word = (text: string): string => /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
@@ -88,7 +92,8 @@ const sourcePlan = (
   if (present === undefined) {
     const settings = word(JSON.stringify(entry.settings))
     return note(
-      `Source ${name}: set it up with its secret by \`parlance webhook set ${name} --settings ${settings} --secret-stdin\``,
+      `Source ${name}: set it up with its secret by \`parlance webhook set ${name} --settings ${settings} --secret-stdin\`. ` +
+        "Leave out --secret-stdin if it has no secret",
     )
   }
   return { steps: stepOf(`Source ${name}`, present, entry, { kind: "source", name, payload: entry }), notes: [] }
@@ -103,7 +108,8 @@ const connectionPlan = (
     return note(
       `Connection ${name}: set it up with its secrets by \`parlance connection set ${word(name)} --platform ${
         word(entry.platform)
-      } --settings ${word(JSON.stringify(entry.settings))} --secrets-stdin\``,
+      } --settings ${word(JSON.stringify(entry.settings))} --secrets-stdin\`. ` +
+        "Leave out --secrets-stdin if it has no secrets",
     )
   }
   if (entry.platform !== present.platform) {
@@ -192,7 +198,7 @@ export const planOf = (file: OrgFile, stored: StoredOrg): OrgPlan => {
     },
     ...Object.entries(file.sources ?? {}).map(([name, entry]) => sourcePlan(name, entry, present.sources)),
     ...Object.entries(file.connections ?? {}).map(([name, entry]) =>
-      connectionPlan(name, entry, present.connections[name])
+      connectionPlan(name, entry, entryOf(present.connections, name))
     ),
     ...(file.keys ?? []).map((key) => keyPlan(key, stored.keys)),
     ...(file.endpoints ?? []).map((endpoint) => endpointPlan(endpoint, stored.endpoints)),
@@ -211,7 +217,7 @@ export const planOf = (file: OrgFile, stored: StoredOrg): OrgPlan => {
     },
     {
       steps: Object.entries(file.views ?? {}).flatMap(([id, view]) =>
-        stepOf(`View ${id}`, present.views[id], view, { kind: "view", id, payload: { ...view, shared: true } })
+        stepOf(`View ${id}`, entryOf(present.views, id), view, { kind: "view", id, payload: { ...view, shared: true } })
       ),
       notes: [],
     },

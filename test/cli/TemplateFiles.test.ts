@@ -93,14 +93,14 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       const at = (org: string) =>
         Effect.map(
           Effect.promise(() => makeOrganization(service, org, ["admin"])),
-          (key) => (args: ReadonlyArray<string>, input = "") =>
+          (key) => (args: ReadonlyArray<string>, input = "", expected = 0) =>
             Effect.promise(() =>
               runCommand(
                 args,
                 { PARLANCE_URL: service.url, PARLANCE_KEY: key, DATA_DIR: join(folder, "unused") },
                 input,
               )
-            ).pipe(Effect.tap(({ code, output }) => Effect.sync(() => assert.strictEqual(code, 0, output)))),
+            ).pipe(Effect.tap(({ code, output }) => Effect.sync(() => assert.strictEqual(code, expected, output)))),
         )
       const secrets: Readonly<Record<string, string>> = {
         webhook: "b".repeat(32),
@@ -165,6 +165,11 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       yield* copy(["org", "apply", path])
       assert.include((yield* copy(["org", "diff", path])).output, "equal to the file")
       assert.strictEqual((yield* copy(["org", "export"])).output.trim(), text.trim())
+
+      const settings = "{ host: 1, from: news@example.com }"
+      const wrong = `connections:\n  main: { platform: smtp, enabled: true, default: true, settings: ${settings} }\n`
+      const refused = yield* copy(["org", "apply", "-"], wrong, 1)
+      assert.include(refused.output, "Connection main was not changed: /settings/host: must be a string")
     }))
 
   it.effect("are compared, tried and imported with a key for templates only", () =>

@@ -155,6 +155,29 @@ describe("The file of an organization", () => {
     assert.isTrue(Result.isSuccess(decode({ sources, keys: [key] })))
   })
 
+  it("refuses what `org apply` could not make equal, and says how to mend it", () => {
+    const decode = Schema.decodeUnknownResult(OrgFile, { errors: "all", onExcessProperty: "error" })
+    const faultOf = (value: unknown) => String(Result.getFailure(decode(value)))
+    const connection = { platform: "sink", enabled: true, default: true, settings: {} }
+    assert.include(
+      faultOf({ connections: { a: connection, b: { ...connection, default: false }, c: connection } }),
+      "has several defaults: a, c",
+    )
+    const view = { list: "deliveries", name: "Ann", query: "q=ann%40example.com" }
+    assert.include(faultOf({ views: { ann: view } }), "has an e-mail address in the query of ann")
+    const source = { enabled: true, settings: {} }
+    assert.include(faultOf({ sources: { gmail: source } }), "has no source gmail. The sources are provider_a (braze)")
+  })
+
+  it("creates a connection and a view whose names every object has", () => {
+    const connections = { constructor: { platform: "sink", enabled: true, default: false, settings: {} } } as const
+    const views = { constructor: { list: "templates", name: "V", query: "q=a" } } as const
+    const { notes, steps } = planOf({ connections, views }, stored())
+    assert.deepStrictEqual(steps.map(({ what }) => what), ["View constructor"])
+    assert.include(notes[0], "parlance connection set constructor --platform sink")
+    assert.include(notes[0], "Leave out --secrets-stdin if it has no secrets")
+  })
+
   it("changes no platform of a connection", () => {
     const changed = file()
     changed.connections.main.platform = "resend"
