@@ -1,5 +1,6 @@
 import { Effect, Redacted, Stream } from "effect"
 import { Command } from "effect/cli"
+import { Buffer } from "node:buffer"
 import process from "node:process"
 import { createInterface } from "node:readline"
 import * as Json from "../json/Json.ts"
@@ -59,21 +60,58 @@ const notJson = JSON.stringify({
   error: { code: -32700, message: "A line of standard input is not a JSON object" },
 })
 
+/** Member of a message with its revision of the protocol. Messages with it belong to no session. */
+const revisionMember = "io.modelcontextprotocol/protocolVersion"
+
+/** Members of messages that the header `Mcp-Name` repeats. */
+const namedBy: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+}
+
+/** A text as the value of a header: itself, or in Base64 if it is not printable ASCII. */
+const headerValue = (text: string): string =>
+  /^[!-~](?:[ -~]*[!-~])?$/.test(text) && !text.startsWith("=?base64?")
+    ? text
+    : `=?base64?${Buffer.from(text).toString("base64")}?=`
+
+/**
+ * The headers with which revision 2026-07-28 repeats members of a message. Undefined for a message of an earlier revision,
+ * which belongs to a session.
+ */
+const headersOf = ({ method, params }: Message): Readonly<Record<string, string>> | undefined => {
+  const members = isMessage(params) ? params : {}
+  const meta = isMessage(members["_meta"]) ? members["_meta"] : {}
+  const revision = meta[revisionMember]
+  if (typeof revision !== "string" || typeof method !== "string") return undefined
+  const name = Object.hasOwn(namedBy, method) ? members[namedBy[method]!] : undefined
+  return {
+    "mcp-protocol-version": headerValue(revision),
+    "mcp-method": headerValue(method),
+    ...(typeof name === "string" ? { "mcp-name": headerValue(name) } : {}),
+  }
+}
+
 /** Passes messages to a service. Keeps the session, and begins it again if the service has forgotten it. */
 export const relay = (send: (path: string, init: RequestInit) => Promise<Response>, key: string) => {
   let session: string | undefined
   let revision: string | undefined
   let beginning: string | undefined
 
-  const post = async (line: string): Promise<{ readonly response: Response; readonly text: string }> => {
+  const sessionHeaders = () => ({
+    ...(session === undefined ? {} : { "mcp-session-id": session }),
+    ...(revision === undefined ? {} : { "mcp-protocol-version": revision }),
+  })
+
+  const post = async (line: string, headers: Readonly<Record<string, string>> = sessionHeaders()) => {
     const response = await send(path, {
       method: "POST",
       headers: {
         "x-api-key": key,
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
-        ...(session === undefined ? {} : { "mcp-session-id": session }),
-        ...(revision === undefined ? {} : { "mcp-protocol-version": revision }),
+        ...headers,
       },
       body: line,
     })
@@ -94,8 +132,9 @@ export const relay = (send: (path: string, init: RequestInit) => Promise<Respons
   }
 
   const answerOf = async (message: Message, line: string): Promise<ReadonlyArray<string>> => {
-    let answer = message["method"] === "initialize" ? await begin(line) : await post(line)
-    if (answer.response.status === 404 && session !== undefined && beginning !== undefined) {
+    const headers = headersOf(message)
+    let answer = message["method"] === "initialize" ? await begin(line) : await post(line, headers)
+    if (answer.response.status === 404 && headers === undefined && session !== undefined && beginning !== undefined) {
       await begin(beginning)
       await post(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }))
       answer = await post(line)

@@ -59,6 +59,30 @@ suiteOnService("The command mcp", (bench) => {
     assert.include(tools[0], "get_template")
   })
 
+  it("repeats members of messages of revision 2026-07-28 in headers, because they belong to no session", async () => {
+    const { key } = await bench.organization("mcp-stateless", { scopes: ["templates:read"] })
+    const pass = relay((path, init) => bench.service.request(path, init), key)
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    const send = async (method: string, params: object) =>
+      JSON.parse((await pass(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } })))[0]!)
+    assert.include((await send("server/discover", {})).result.supportedVersions, "2026-07-28")
+    const { tools } = (await send("tools/list", {})).result
+    assert.include(tools.map(({ name }: { name: string }) => name), "find_templates")
+    const found = await send("tools/call", { name: "find_templates", arguments: {} })
+    assert.deepStrictEqual(JSON.parse(found.result.content[0].text).templates, [])
+    for (const name of ["wärmer", "=?base64?x?=", " "]) {
+      const { error } = await send("tools/call", { name, arguments: {} })
+      assert.include(error.message, `Tool '${name}' not found`)
+    }
+    // A client that knows both begins a session after it.
+    assert.include((await pass(JSON.stringify(initialize)))[0], '"protocolVersion":"2025-11-25"')
+    assert.include((await pass('{"jsonrpc":"2.0","id":2,"method":"ping"}'))[0], '"result":{}')
+  })
+
   it("answers a request with an error if the service is unreachable or another server answers", async () => {
     const down = relay(
       () => Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") })),
