@@ -53,7 +53,7 @@ const marksOfRequest = (
         ? t`${name} removed`
         : change.after === true
         ? t`${name} activated`
-        : t`${name} paused`,
+        : t`${name} deactivated`,
     )
   }
   const [only] = active
@@ -75,8 +75,8 @@ const seasonMarks = ({ variants }: Content, times: ReadonlyArray<number>, zone: 
   })
 
 /**
- * Returns what changed since the first of `times` (Unix milliseconds, ascending), earliest first: variants added, activated, paused,
- * removed or shipped, seasons, and holdouts. `changes`: newest first. A variant was shipped if others were paused, and it alone
+ * Returns what changed since the first of `times` (Unix milliseconds, ascending), earliest first: variants added, activated, deactivated,
+ * removed or shipped, seasons, and holdouts. `changes`: newest first. A variant was shipped if others were deactivated, and it alone
  * was active afterwards.
  */
 export const marksOf = (

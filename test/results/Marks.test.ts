@@ -27,7 +27,7 @@ const textsOf = (
   ).map(({ at, text }) => `${(at - start) / day} ${text}`)
 
 describe("the marks of changes", () => {
-  it("are variants added, paused, activated and removed, and holdouts, from the begin of the chart on", () => {
+  it("are variants added, deactivated, activated and removed, and holdouts, from the begin of the chart on", () => {
     assert.deepStrictEqual(
       textsOf([variant("a"), variant("b"), variant("c/d")], [
         [12, "t / b", "/active", true, true],
@@ -38,7 +38,7 @@ describe("the marks of changes", () => {
         [2, "t / b", "/active", true, false],
         [-1, "t / a", "/active", null, true],
       ]),
-      ["2 The b paused", "3 The b activated", "4 gone removed", "5 The c/d added", "6 Holdout changed"],
+      ["2 The b deactivated", "3 The b activated", "4 gone removed", "5 The c/d added", "6 Holdout changed"],
     )
   })
 
@@ -70,6 +70,6 @@ describe("the marks of changes", () => {
     )
     const found = textsOf([variant("a"), variant("b")], changes)
     assert.lengthOf(found, 30)
-    assert.strictEqual(found.at(-1), "5 The a paused")
+    assert.strictEqual(found.at(-1), "5 The a deactivated")
   })
 })

@@ -22,7 +22,7 @@ import { movedText, objectiveText, otherCurrencyText, rateName } from "../../../
 const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   active: undefined,
   out_of_season: english("out of season"),
-  stopped: english("stopped"),
+  stopped: english("inactive"),
   removed: english("removed"),
 }
 
@@ -61,7 +61,7 @@ const shape: ListShape<VariantResults> = {
   filters: {
     status: {
       label: english("State"),
-      options: [["active", english("Active")], ["stopped", english("Stopped")], [
+      options: [["active", english("Active")], ["stopped", english("Inactive")], [
         "out_of_season",
         english("Out of season"),
       ]],
