@@ -82,7 +82,7 @@ suiteOnServer("Actions of the results page", (server) => {
     assert.deepInclude(offered, { action: `${path}/undo` })
     assert.deepInclude(offered!.fields, { activate: "fair" })
     const marked = afterwards.slice(afterwards.indexOf("What changed"))
-    assert.match(marked, /<bdi>&lt;b>Good&lt;\/b> shipped<\/bdi>.*<bdi>poor paused<\/bdi>/s)
+    assert.match(marked, /<bdi>&lt;b>Good&lt;\/b> shipped<\/bdi>.*<bdi>poor deactivated<\/bdi>/s)
     assert.notInclude((await viewer.get(shipped.location, undoCookieOf(shipped))).text, `${path}/undo`)
     await editor.post(`${path}/undo`, { activate: "fair\npoor" })
     assert.deepStrictEqual(await activeOf(), ["good", "fair", "poor"])
@@ -94,6 +94,42 @@ suiteOnServer("Actions of the results page", (server) => {
       switched.map(({ actor, subject }: { actor: string; subject: string }) => `${actor} ${subject}`),
       [...["poor", "fair", "fair", "poor"].map((id) => `editor@example.com t / ${id}`), "Admin token t / good"],
     )
+  })
+
+  it("change no variants of an archived template, and say why", async () => {
+    const manage = managed(server().service)
+    await manage("POST", "/organizations", { slug: "old", name: "Old" })
+    await server().run(makeTemplate("old", "t", ["a", "b"]))
+    await server().run(Effect.gen(function* () {
+      for (const copy of ["a", "b"]) {
+        yield* plant("old", { copy, decisions: 200, outcomes: { click: 20 }, ago: 3 * day })
+      }
+      yield* settle("old")
+    }))
+    const editor = await signedIn(server().service, "old@example.com", ["old", "editor"])
+    const results = "/console/o/old/templates/t/results"
+    const { path: shared } = await manage("POST", "/organizations/old/templates/t/result-shares", {})
+    for (const page of [results, shared]) assert.include((await editor.get(page)).text, "Keep running")
+    await manage("PATCH", "/organizations/old/templates/t", { archived: true })
+    for (const page of [results, shared]) {
+      const { text } = await editor.get(page)
+      assert.match(text, /<b>Archived<\/b> since .*it is not served/s)
+      assert.notInclude(text, "Keep running")
+      assert.notInclude(text, `${results}/ship`)
+    }
+    for (const action of ["ship", "stop"]) {
+      const { text } = await editor.get(`${results}/${action}`)
+      assert.include(text, "This template is archived")
+      assert.notInclude(text, `action="${results}/${action}"`)
+    }
+    assert.include((await editor.get(`${results}/report`)).text, "no report is sent until it is restored")
+    const viewer = await signedIn(server().service, "looks@example.com", ["old", "viewer"])
+    assert.notInclude(
+      (await viewer.get("/console/o/old/templates/t")).text,
+      "Actions for t",
+      "no menu without an action",
+    )
+    assert.include((await editor.get("/console/o/old/templates/t")).text, "Actions for t")
   })
 
   it("switch several variants in one API call, and report every fault", async () => {

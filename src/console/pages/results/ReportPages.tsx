@@ -70,6 +70,9 @@ const show = Effect.fnUntraced(function* (
       lead: t`The verdict, the rates and the gain, each Monday at 08:00 (${org.time_zone}). Only you get what you
         subscribe to here.`,
     },
+    template.archived_at !== null && (
+      <Note kind="warn">{t`This template is archived: no report is sent until it is restored.`}</Note>
+    ),
     result !== undefined && (
       <Note kind={result.failure === undefined ? "good" : "bad"} live>
         {result.failure !== undefined

@@ -23,6 +23,7 @@ import { download, type PageRequest, refused } from "../../RawRoutes.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { type Fields, ownPath, type Visit } from "../../Routes.tsx"
+import { ArchivedNote } from "../templates/ArchivedNote.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
 import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Hours, Segments, type ShownResults } from "./Pictures.tsx"
@@ -230,6 +231,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const marks = yield* whatChanged(yield* ChangeHistory, org, template, over)
   const shown = shownOf({ found, over }, org.time_zone, marks)
   const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
+  const lead = leadOf(found, over.points, outlook, org.time_zone)
   const anything = found.decisions > 0
   const isStarted = anything || !isWhole
   return view(
@@ -257,10 +259,13 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     },
     <ErrorSummary faults={faults} labels={Record.map(labels, translated)} />,
     stop !== undefined && <StoppedNote org={org} path={path} stop={stop} visit={visit} />,
+    template.archived_at !== null && <ArchivedNote archivedAt={template.archived_at} id={template.id} visit={visit} />,
     <SwitchNote template={template} visit={visit} />,
     <LeadCard
-      lead={leadOf(found, over.points, outlook, org.time_zone)}
-      actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}
+      lead={template.archived_at === null ? lead : { ...lead, advice: "" }}
+      actions={template.archived_at === null && (
+        <LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />
+      )}
       health={isStarted && (
         <HealthLine
           health={found.health}

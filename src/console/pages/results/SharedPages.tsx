@@ -12,9 +12,11 @@ import { ResultShares } from "../../../results/ResultShares.ts"
 import type { TemplateOutline } from "../../../templates/TemplateContent.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { date } from "../../Format.ts"
+import { Note } from "../../components/Note.tsx"
 import { ChartScript } from "../../components/Live.tsx"
 import { Time } from "../../components/Time.tsx"
 import { alone, problem, shared } from "../../Routes.tsx"
+import { archivedText } from "../templates/ArchivedNote.tsx"
 import { type PageHttpRequest, queryOf, signedOutPages } from "../SignedOut.tsx"
 import { chosenColumns } from "./Columns.ts"
 import { Components } from "./Components.tsx"
@@ -62,8 +64,9 @@ const viewOf = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const outlook = outlookOf({ ...found, points: over.points, runnerUpFloor: template.runner_up_floor, now })
   const marks = yield* whatChanged(history, org, template, over)
-  const shown = shownOf({ found, over }, org.time_zone, marks)
   const zone = org.time_zone
+  const shown = shownOf({ found, over }, zone, marks)
+  const lead = leadOf(found, over.points, outlook, zone)
   return {
     title: t`${template.name} · Results`,
     date: date(new Date(madeAt), zone),
@@ -80,7 +83,8 @@ const viewOf = Effect.fnUntraced(function* (
             </p>
           </div>
         </div>
-        <LeadCard lead={{ ...leadOf(found, over.points, outlook, zone), preferences: [] }} />
+        {template.archived_at !== null && <Note>{archivedText(template.archived_at, zone)}</Note>}
+        <LeadCard lead={{ ...lead, preferences: [], ...(template.archived_at === null ? {} : { advice: "" }) }} />
         {found.variants.length !== 0 && (
           <div class="card flush">
             <div class="standings">

@@ -166,6 +166,18 @@ const Lead = ({ children, madeAt, visit }: {
   </>
 )
 
+/** Takes the place of a change of an archived template, which would have no effect. */
+const ArchivedCard = ({ base }: { readonly base: string }) => (
+  <Card kind="flush">
+    <Empty
+      title={t`This template is archived`}
+      action={<a class="button" href={base}>{t`Open the template`}</a>}
+    >
+      {t`It is not served, whichever variants are active. Restore it first.`}
+    </Empty>
+  </Card>
+)
+
 const shipView = Effect.fnUntraced(function* (visit: Visit) {
   const template = yield* read(visit)
   const { base, results: path } = pathsOf(visit.org.slug, template.id)
@@ -182,7 +194,7 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
       back: { href: base, label: template.name },
       lead: <Lead madeAt={madeAt} visit={visit}>{t`Give all traffic to one variant.`}</Lead>,
     },
-    chosen === undefined
+    template.archived_at !== null ? <ArchivedCard base={base} /> : chosen === undefined
       ? (
         <Card kind="flush">
           <Empty title={t`This template has no variants yet`}>{t`Add a variant first.`}</Empty>
@@ -254,7 +266,7 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
         <Lead madeAt={madeAt} visit={visit}>{t`Deactivate the variants that are surely worse than the leader.`}</Lead>
       ),
     },
-    losers.length === 0
+    template.archived_at !== null ? <ArchivedCard base={base} /> : losers.length === 0
       ? (
         <Card kind="flush">
           <Empty

@@ -147,23 +147,22 @@ export const TemplateMenu = ({ back, isPage = false, template, visit: { can, org
     <MenuPost to={batchPath(org.slug, what)} fields={{ id, back }}>{translated(batchWords[what])}</MenuPost>
   )
   const link = (path: string, label: string) => <MenuLink href={`${here}/${path}`}>{label}</MenuLink>
-  return (
-    <RowMenu label={t`Actions for ${name}`}>
-      {!isPage && link("results", t`Results`)}
-      {!isPage && link("audience", t`Audience`)}
-      {!isPage && link("comments", t`Comments`)}
-      {!isPage && link("history", t`History`)}
-      {!isPage && can("updateTemplate") && link("settings", t`Settings`)}
-      {!isPage && can("updateTemplate") && link("settings#name", t`Rename`)}
-      {!isPage && can("createTemplate") && <MenuPost to={`${here}/duplicate`}>{t`Duplicate`}</MenuPost>}
-      {!isPage && link("export", t`Export`)}
-      {can("switchVariants") && !isArchived && active > 1 && link("results/ship", t`Ship one variant`)}
-      {can("changeTemplates") && !isArchived && active < variants && change("activate")}
-      {can("changeTemplates") && !isArchived && active > 0 && change("deactivate")}
-      {can("changeTemplates") && change(isArchived ? "restore" : "archive")}
-      {can("deleteTemplate") && <MenuLink href={`${here}/delete`} danger>{t`Delete`}</MenuLink>}
-    </RowMenu>
-  )
+  const items = [
+    !isPage && link("results", t`Results`),
+    !isPage && link("audience", t`Audience`),
+    !isPage && link("comments", t`Comments`),
+    !isPage && link("history", t`History`),
+    !isPage && can("updateTemplate") && link("settings", t`Settings`),
+    !isPage && can("updateTemplate") && link("settings#name", t`Rename`),
+    !isPage && can("createTemplate") && <MenuPost to={`${here}/duplicate`}>{t`Duplicate`}</MenuPost>,
+    !isPage && link("export", t`Export`),
+    can("switchVariants") && !isArchived && active > 1 && link("results/ship", t`Ship one variant`),
+    can("changeTemplates") && !isArchived && active < variants && change("activate"),
+    can("changeTemplates") && !isArchived && active > 0 && change("deactivate"),
+    can("changeTemplates") && change(isArchived ? "restore" : "archive"),
+    can("deleteTemplate") && <MenuLink href={`${here}/delete`} danger>{t`Delete`}</MenuLink>,
+  ].filter((item) => item !== false)
+  return items.length === 0 ? null : <RowMenu label={t`Actions for ${name}`}>{items}</RowMenu>
 }
 
 /** The form of which the boxes in the rows are a part. */

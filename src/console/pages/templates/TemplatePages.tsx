@@ -40,6 +40,7 @@ import { templateWarning } from "./SendNote.tsx"
 import { Sparkline } from "./Sparkline.tsx"
 import { MoreRows } from "../../components/MoreRows.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
+import { ArchivedNote } from "./ArchivedNote.tsx"
 import { TemplateMenu } from "./TemplateListParts.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
 import { counted } from "../../Format.ts"
@@ -237,33 +238,6 @@ const SampleForm = ({ fieldsParameter, fieldsText, here, isFaulty }: {
   </details>
 )
 
-/** Says that the template is archived, with a button that restores it. */
-const ArchivedNote = ({ can, here, org, template }: {
-  readonly can: (endpoint: string) => boolean
-  readonly here: string
-  readonly org: Organization
-  readonly template: Template
-}) => (
-  <Note kind="warn">
-    <div class="note-row">
-      <p>
-        {t`${<b>{t`Archived`}</b>} since ${(
-          <Time
-            at={template.archived_at}
-            zone={org.time_zone}
-          />
-        )}: it is not served, even if variants are active. Its results are
-          kept.`}
-      </p>
-      {can("updateTemplate") && (
-        <PostButton to={`${here}/restore`} fields={{ archived: "false" }} kind="compact">
-          {t`Restore the template`}
-        </PostButton>
-      )}
-    </div>
-  </Note>
-)
-
 /** Lists the changes of the template that need approval. */
 const WaitingNote = ({ members, visit, waiting }: {
   readonly members: ReadonlyMap<string, NamedMember>
@@ -419,7 +393,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, fault
         </>
       ),
     },
-    template.archived_at !== null && <ArchivedNote can={can} here={here} org={org} template={template} />,
+    template.archived_at !== null && <ArchivedNote archivedAt={template.archived_at} id={template.id} visit={visit} />,
     warning !== "" && <Note kind="warn">{warning}</Note>,
     <RequestNotes notices={noticed} />,
     <WaitingNote members={members} visit={visit} waiting={waiting} />,
