@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Buffer } from "node:buffer"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { insertBodies } from "../journal/inbox/Inbox.ts"
-import { fileLimits, readFile } from "./AttributeReading.ts"
+import { fileLimits, readFile, refused } from "./AttributeReading.ts"
 import { BucketFailure, type Listed, type ObjectStore } from "./ObjectStore.ts"
 
 /** Number of files with attributes that are listed. */
@@ -14,6 +14,14 @@ const maxKey = 1_024
 
 /** Whether an object is a file. Not so folders, and marks for other programs such as `_SUCCESS`. */
 const isFile = ({ key }: Listed): boolean => !/(?:^|\/)(?:[_.][^/]*)?$/.test(key) && Buffer.byteLength(key) <= maxKey
+
+/** Whether a request can name an object. URLs without the parts `.` and `..` would name another object. */
+const isAddressable = (key: string): boolean => !key.split("/").some((part) => part === "." || part === "..")
+
+const unaddressable = "The name has a part . or .., with which no request can name the file. Rename it"
+
+/** Number of files that the service refuses, after which a run reads no others. */
+const maxRefused = 20
 
 /** Returns functions that find and read the files with attributes of a bucket. */
 export const make = Effect.gen(function* () {
@@ -38,11 +46,16 @@ export const make = Effect.gen(function* () {
     return listed.filter(({ etag, key }) => known.get(key) !== etag).sort((a, b) => a.modifiedAt - b.modifiedAt)
   })
 
+  const contentOf = Effect.fnUntraced(function* (org: OrgSlug, file: Listed, objects: ObjectStore, now: number) {
+    if (!isAddressable(file.key)) return refused(unaddressable)
+    const bytes = file.size > fileLimits.stored ? new Uint8Array() : yield* objects.get(file.key, fileLimits.stored)
+    return yield* readFile(org, file, bytes, now)
+  })
+
   /** Reads a file. Its bodies and the note that it was read are stored together. */
   const take = Effect.fnUntraced(function* (org: OrgSlug, file: Listed, objects: ObjectStore) {
-    const bytes = file.size > fileLimits.stored ? new Uint8Array() : yield* objects.get(file.key, fileLimits.stored)
     const now = yield* Clock.currentTimeMillis
-    const { bodies, faults, faulty, people } = yield* readFile(org, file, bytes, now)
+    const { bodies, faults, faulty, people } = yield* contentOf(org, file, objects, now)
     yield* sql.withTransaction(Effect.gen(function* () {
       for (const body of bodies) yield* insertBodies(sql, [body])
       yield* sql`
@@ -54,5 +67,30 @@ export const make = Effect.gen(function* () {
     }))
   })
 
-  return { fresh, take }
+  /**
+   * Reads the files that were not read in their present form, and renews the lease after each. Files that the service refuses
+   * do not hold up the others: the first one is the failure at the end.
+   */
+  const takeAll = Effect.fnUntraced(function* <E>(
+    org: OrgSlug,
+    folder: string,
+    objects: ObjectStore,
+    renew: Effect.Effect<void, E>,
+  ) {
+    const failures: Array<BucketFailure> = []
+    for (const file of yield* fresh(org, folder, objects)) {
+      yield* Effect.catchTag(take(org, file, objects), "BucketFailure", (failure) => {
+        // The file was deleted after it was listed.
+        if (failure.status === 404) return Effect.void
+        if (failure.status !== 403) return Effect.fail(failure)
+        failures.push(new BucketFailure({ ...failure, reason: `${file.key}: ${failure.reason}` }))
+        return Effect.void
+      })
+      yield* renew
+      if (failures.length === maxRefused) break
+    }
+    if (failures[0] !== undefined) return yield* failures[0]
+  })
+
+  return { takeAll }
 })

@@ -29,7 +29,8 @@ export interface ReadAttributes {
   readonly faults: ReadonlyArray<string>
 }
 
-const refused = (fault: string): ReadAttributes => ({ bodies: [], people: 0, faulty: 0, faults: [fault] })
+/** Returns a file of which no line was read. */
+export const refused = (fault: string): ReadAttributes => ({ bodies: [], people: 0, faulty: 0, faults: [fault] })
 
 const megabytes = (bytes: number) => `${bytes / 1_048_576} MiB`
 

@@ -143,10 +143,7 @@ export class BucketRuns extends Context.Service<BucketRuns, {
           "application/json",
         )
         if (due.attributesFolder === null) return
-        for (const file of yield* files.fresh(due.org, due.attributesFolder, objects)) {
-          yield* files.take(due.org, file, objects)
-          yield* lease.renew
-        }
+        yield* files.takeAll(due.org, due.attributesFolder, objects, lease.renew)
       })
 
       const finish = Effect.fnUntraced(function* (due: Due, lease: Lease, problem: string | null) {

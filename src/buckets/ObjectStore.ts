@@ -28,6 +28,8 @@ export interface Listed {
 export class BucketFailure extends Schema.TaggedError<BucketFailure>()("BucketFailure", {
   /** The fault and its remedy, for people. */
   reason: Schema.String,
+  /** The status of the answer. Absent without an answer. */
+  status: Schema.optionalKey(Schema.Int),
 }) {}
 
 /** The objects of one bucket. Every request fails with `BucketFailure`. */
@@ -83,6 +85,7 @@ const advice: Readonly<Record<string, string>> = {
   AccessDenied:
     "The access key may not do this: it needs s3:PutObject, and for attributes s3:GetObject and s3:ListBucket",
   AllAccessDisabled: "The account of the bucket is disabled",
+  InvalidObjectState: "The file is archived. Restore or delete it",
   InvalidAccessKeyId: "The service does not know the id of the access key",
   NoSuchBucket: "There is no such bucket at this address",
   RequestTimeTooSkewed: "The clock of this machine is wrong by more than 15 minutes",
@@ -103,7 +106,10 @@ export const failureOf = (
   const what = isElsewhere
     ? `The bucket ${name} is not in the region ${region}${right === undefined ? "" : ` but in ${right}`}`
     : advice[code] ?? "The bucket refused the request"
-  return new BucketFailure({ reason: `${what} (${answer.status}${said === "" ? "" : `, ${said}`})` })
+  return new BucketFailure({
+    reason: `${what} (${answer.status}${said === "" ? "" : `, ${said}`})`,
+    status: answer.status,
+  })
 }
 
 /** Timeout of a request: an object has up to 32 MiB before compression. */

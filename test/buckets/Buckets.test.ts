@@ -214,4 +214,55 @@ describe("buckets", () => {
     await run("people")
     assert.strictEqual((await bodies()).length, 4)
   })
+
+  it("hold attributes in files with every name that S3 allows", async () => {
+    const names = [
+      "a b+c&d=e.csv",
+      "münchen ☃.csv",
+      "100%.csv",
+      "%41.csv",
+      "it's (1)!*.csv",
+      "q?x=1#y.csv",
+      "a//b.csv",
+      "a/./b.csv",
+      "a/../b.csv",
+      "semi;colon@:,$.csv",
+      "back\\slash.csv",
+      '~tilde^|`".csv',
+    ].map((name) => `odd/${name}`)
+    await furnish("odd", 0, { attributes_folder: "odd" })
+    for (const key of names) {
+      s3.objects.set(key, { body: Buffer.from("user_id,tier\nann,gold\n"), modifiedAt: new Date() })
+    }
+    const bucket = await run("odd")
+    assert.isNull(bucket.problem)
+    const read: ReadonlyArray<{ key: string; people: number; faults: ReadonlyArray<string> }> = bucket.attribute_objects
+    assert.sameMembers(read.map(({ key }) => key), names)
+    for (const { faults, key, people } of read) {
+      if (people === 0) assert.match(faults[0]!, /no request can name the file\. Rename it/)
+      assert.strictEqual(people, /\/\.\.?\//.test(key) ? 0 : 1, key)
+    }
+  })
+
+  it("hold files that the service refuses, by name, beside files that it returns", async () => {
+    await furnish("archived", 3, { attributes_folder: "mixed" })
+    const put = (name: string, age: number) =>
+      s3.objects.set(`mixed/${name}`, {
+        body: Buffer.from(`user_id,tier\n${name},gold\n`),
+        modifiedAt: new Date(Date.now() - age),
+      })
+    put("old.csv", 3_000)
+    put("new.csv", 1_000)
+    s3.interfereWith((method, key) =>
+      method === "GET" && key === "mixed/old.csv" ? { status: 403, code: "InvalidObjectState" } : undefined
+    )
+    const bucket = await run("archived")
+    assert.match(bucket.problem, /^mixed\/old\.csv: The file is archived\. Restore or delete it/)
+    assert.deepStrictEqual(bucket.attribute_objects.map(({ key }: { key: string }) => key), ["mixed/new.csv"])
+    assert.strictEqual(bucket.streams.decisions.rows, 3)
+    s3.interfereWith(() => {})
+    const mended = await run("archived")
+    assert.isNull(mended.problem)
+    assert.lengthOf(mended.attribute_objects, 2)
+  })
 })
