@@ -188,6 +188,23 @@ describe("the first line of results", () => {
     assert.deepStrictEqual([alone.advice, alone.figures], ["", []])
   })
 
+  it("says that a shipped variant gets all traffic, and that a single one was never compared", () => {
+    const shipped = results({ eligible: new Set(["a"]) })
+    const others = (change: (one: typeof shipped.variants[0]) => object) => ({
+      ...shipped,
+      variants: shipped.variants.map((one) => one.copy_id === "a" ? one : { ...one, ...change(one) }),
+    })
+    const wordsOf = (found: typeof shipped) => {
+      const { badge, headline } = leadOf(found, [], undefined, "UTC")
+      return [badge, headline]
+    }
+    assert.deepStrictEqual(wordsOf(others(() => ({ status: "stopped" }))), ["Shipped", "The a gets all traffic"])
+    const never = others(() => ({ status: "stopped", decisions: 0 }))
+    assert.deepStrictEqual(wordsOf(never), ["One variant", "The a has nothing to be compared with"])
+    const later = others(() => ({ status: "out_of_season" }))
+    assert.deepStrictEqual(wordsOf(later), ["One variant", "The a has nothing to be compared with"])
+  })
+
   it("explains a verdict that today's chance to be best would not support", () => {
     const found = results({ verdict: won("a") })
     const lead = (best: number) => leadOf({ ...found, winner: { ...found.winner, p_best: best } }, [], undefined, "UTC")

@@ -218,9 +218,16 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
     }
   }
   if (active.length === 1) {
+    // A variant that was shipped, or whose rivals were deactivated one by one.
+    const hadRivals = variants.some((one) =>
+      one.status !== "active" && one.status !== "out_of_season" && one.decisions > 0
+    )
     return {
       ...open,
-      headline: t`${active[0]!.name} has nothing to be compared with`,
+      badge: hadRivals ? t`Shipped` : t`One variant`,
+      headline: hadRivals
+        ? t`${active[0]!.name} gets all traffic`
+        : t`${active[0]!.name} has nothing to be compared with`,
       detail: t`It is the only active variant. Activate another one to learn which works better.`,
     }
   }
