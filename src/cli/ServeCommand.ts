@@ -3,6 +3,7 @@ import { Command } from "effect/cli"
 import { npxEnded } from "../runtime/Npx.ts"
 import * as Progress from "../runtime/Progress.ts"
 import { servicePatience, StartPatience } from "../store/FirstConnection.ts"
+import { OpensWholePool } from "../store/Pooler.ts"
 import { keepNewFilesPrivate } from "../store/PrivateFiles.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
@@ -22,7 +23,7 @@ const serve = Effect.gen(function* () {
   )
   const service = Layer.launch(layer.pipe(
     Layer.provide(StoreFromSettings.layerMigrated),
-    Layer.provide(Layer.succeed(StartPatience, servicePatience)),
+    Layer.provide([Layer.succeed(StartPatience, servicePatience), Layer.succeed(OpensWholePool, true)]),
     Layer.provide(AccessLog.layer),
     Layer.provide(Telemetry.layer),
   ))

@@ -149,11 +149,17 @@ const unknownAuthority = ({ certificate, message, target: { encryption, host, po
   `openssl s_client -starttls postgres -showcerts -connect ${host}:${port}`
 
 /** Explains a refusal by a pooler. PgBouncer before version 1.21 has one SQLSTATE for all of them. */
-const pooler = ({ database, message, role }: Failure): string | undefined => {
+const pooler = ({ database, message, poolSize, role }: Failure): string | undefined => {
   const parameter = /unsupported startup parameter(?: in options)?: (\S+)/.exec(message)?.[1]
   if (parameter !== undefined) {
     return `the pooler refuses the parameter ${parameter}. Remove it from DATABASE_URL, and set it for the role instead. ` +
       asAdministrator(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = '…', or another setting of options`)
+  }
+  if (/no more connections allowed/.test(message)) {
+    return `${message}. Each node opens up to ${
+      poolSize + 2
+    } to the pooler. Lower DATABASE_POOL_SIZE, or raise max_client_conn in ` +
+      "its configuration"
   }
   if (/no such database/.test(message)) {
     return `${message}. The pooler does not know the database: add it below [databases] of pgbouncer.ini, or correct it ` +

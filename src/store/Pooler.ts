@@ -1,9 +1,9 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Effect, type Scope } from "effect"
+import { Context, Effect, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DatabaseTarget } from "../settings/DatabaseUrl.ts"
 import { bounded } from "./bounded.ts"
-import { readFacts, unsuitability } from "./ServerFacts.ts"
+import { fewer, readFacts, shortage, unsuitability } from "./ServerFacts.ts"
 
 // A pooler in transaction mode, such as PgBouncer, gives each transaction any of its connections to the server. Settings,
 // prepared statements and `LISTEN` of a session are lost, or reach another client.
@@ -27,9 +27,10 @@ export interface Destination {
 
 /**
  * Finds what an address leads to, and whether the service can use it. A pooler invents the process id that clients get at the start of a connection, so that
- * it differs from the id of the server's process. A proxy that only passes bytes on is no pooler.
+ * it differs from the id of the server's process. A proxy that only passes bytes on is no pooler. `needed` is the number
+ * of connections that this node opens to the address.
  */
-export const reach = (connect: Connect) =>
+export const reach = (connect: Connect, needed: number) =>
   Effect.scoped(Effect.gen(function* () {
     const connection = yield* connect
     const facts = yield* readFacts(connection)
@@ -45,11 +46,48 @@ export const reach = (connect: Connect) =>
     const isPooled = row!["pid"] !== connection.processId
     return {
       ...found,
+      // Clients of a pooler share the connections of its role.
+      unsuitability: isPooled ? undefined : shortage(facts, needed),
       database: `${row!["started"]} ${facts.database}`,
       isPooled,
       hasTransactions: !isPooled || (yield* Effect.isSuccess(connection.query("BEGIN", [], false))),
     } satisfies Destination
   }))
+
+/** Whether this process opens all connections of its pool, as a serving node does. Default: false, for commands. */
+export const OpensWholePool = Context.Reference<boolean>("parlance/store/OpensWholePool", { defaultValue: () => false })
+
+/**
+ * Counts how many of `needed` connections answer while all of them are open. In session mode, each takes a connection of
+ * the pooler to the server, and those that get none wait until others are closed.
+ */
+const countSimultaneous = Effect.fnUntraced(function* (connect: Connect, needed: number) {
+  let answered = 0
+  const one = Effect.flatMap(connect, (connection) => connection.query("SELECT 1", [], false))
+  yield* Effect.forEach(
+    Array.from({ length: needed }),
+    () => Effect.andThen(one, Effect.sync(() => ++answered)),
+    { concurrency: "unbounded", discard: true },
+  ).pipe(
+    Effect.scoped,
+    bounded(patience),
+    Effect.catchTag("TimeoutError", () => Effect.void),
+  )
+  return answered
+})
+
+/** Returns why a pooler gives a node too few connections at once. Undefined if it gives `needed`. */
+export const poolerShortage = (connect: Connect, needed: number) =>
+  Effect.map(
+    countSimultaneous(connect, needed),
+    (granted) =>
+      granted >= needed
+        ? undefined
+        : `the pooler in front of the server lets ${granted} of the ${needed} connections of this node work at once, as in ` +
+          `session mode. ${
+            fewer(granted)
+          }. Or set pool_mode = transaction, or a larger default_pool_size, in its configuration`,
+  )
 
 /** Time for a second connection to the server. A pooler with only one connection never gives it. */
 const patience = "3 seconds"

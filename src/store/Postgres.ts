@@ -14,6 +14,7 @@ import { innermost } from "./innermost.ts"
 import * as Pooler from "./Pooler.ts"
 import * as ReadReplica from "./ReadReplica.ts"
 import { certificateOf, open } from "./ServerConnection.ts"
+import { besidePool } from "./ServerFacts.ts"
 import * as ServerWatch from "./ServerWatch.ts"
 import { Store, type StorePlace } from "./Store.ts"
 import { StoreUnreachable } from "./StoreUnreachable.ts"
@@ -74,22 +75,27 @@ const firstConnection = <A>(place: StorePlace, attempt: Effect.Effect<A, SqlErro
     ),
   )
 
-const refusal = ({ address, setting }: StorePlace, reason: string) =>
-  new StoreUnreachable({ setting, address, reason, isPassing: false, triedSeconds: 0 })
+const refusal = ({ address, setting }: StorePlace, reason: string, isPassing = false) =>
+  new StoreUnreachable({ setting, address, reason, isPassing, triedSeconds: 0 })
 
 /** Finds out what the address of `DATABASE_URL` leads to. Fails with `StoreUnreachable`. */
-const reachPool = (place: StorePlace, target: DatabaseTarget, connection: PgConnection.Config) =>
+const reachPool = (place: StorePlace, target: DatabaseTarget, connection: PgConnection.Config, needed: number) =>
   firstConnection(
     place,
     Effect.gen(function* () {
-      const found = yield* Pooler.reach(PgConnection.make(connection))
+      const connect = PgConnection.make(connection)
+      const found = yield* Pooler.reach(connect, needed)
       if (found.unsuitability !== undefined) return yield* refusal(place, found.unsuitability)
       if (!found.hasTransactions) return yield* refusal(place, Pooler.inStatementMode)
       const isPooled = target.isPooled ?? found.isPooled
       if (isPooled && target.prepares === true) {
-        const keeps = yield* Pooler.keepsSession(PgConnection.make(connection), true)
+        const keeps = yield* Pooler.keepsSession(connect, true)
         if (!keeps) return yield* refusal(place, Pooler.losesStatements)
       }
+      const isChecked = found.isPooled && (yield* Pooler.OpensWholePool)
+      const shortage = isChecked ? yield* Pooler.poolerShortage(connect, needed) : undefined
+      // Another node that stops during an upgrade may free connections.
+      if (shortage !== undefined) return yield* refusal(place, shortage, true)
       return { ...found, isPooled }
     }),
   )
@@ -103,7 +109,7 @@ const openDirect = Effect.fnUntraced(
     yield* firstConnection(
       place,
       Effect.gen(function* () {
-        const found = yield* Pooler.reach(connect)
+        const found = yield* Pooler.reach(connect, besidePool)
         if (found.unsuitability !== undefined) {
           return yield* refusal(place, found.unsuitability.replaceAll("DATABASE_URL", place.setting))
         }
@@ -169,7 +175,7 @@ export const layer = (
         ))),
     })
     const watched = { ...connection, ...(watch && { stream: watch.open }) }
-    const pool = yield* reachPool(place, target, connection)
+    const pool = yield* reachPool(place, target, connection, databasePoolSize + besidePool)
     const own = Option.isSome(direct) ? yield* openDirect(direct.value, pool, target) : undefined
     const client = PgClient.layer({
       ...watched,

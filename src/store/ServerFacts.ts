@@ -16,13 +16,18 @@ const requiredSettings: ReadonlyArray<readonly [name: string, isRight: (value: s
   ["DateStyle", (value) => value.startsWith("ISO"), "ISO, MDY"],
 ]
 
-interface ServerFacts {
+export interface ServerFacts {
   /** Such as `PostgreSQL 18.4 on x86_64-linux`. */
   readonly product: string
   /** Such as 180004. */
   readonly version: number
   /** Encoding of the database. */
   readonly encoding: string
+  /** `I` in lower case. Not `i` with the rules of Turkish and Azerbaijani. */
+  readonly lowerCase: string
+  /** Maximum number of connections of the role and of the database. -1: no maximum. */
+  readonly roleLimit: number
+  readonly databaseLimit: number
   readonly role: string
   readonly database: string
   readonly searchPath: string
@@ -33,7 +38,10 @@ interface ServerFacts {
 }
 
 const query = `SELECT version()::text AS product, current_setting('server_version_num')::int AS version,
-  current_setting('server_encoding') AS encoding, current_user::text AS role, current_database()::text AS database,
+  current_setting('server_encoding') AS encoding, lower('I') AS "lowerCase",
+  coalesce((SELECT r.rolconnlimit FROM pg_roles r WHERE r.rolname = session_user AND NOT r.rolsuper), -1) AS "roleLimit",
+  coalesce((SELECT d.datconnlimit FROM pg_database d WHERE d.datname = current_database()), -1) AS "databaseLimit",
+  current_user::text AS role, current_database()::text AS database,
   current_setting('search_path') AS "searchPath", current_schema()::text AS schema,
   ARRAY[${requiredSettings.map(([name]) => `current_setting('${name}')`).join()}]::text[] AS settings`
 
@@ -53,20 +61,54 @@ const schemaRemedy = ({ database, role, searchPath }: ServerFacts): string => {
     `If there is no such schema: CREATE SCHEMA ${quote(schema)} AUTHORIZATION ${quote(role)}${selects}`
 }
 
+/** Returns the statement that creates a database for texts of any language. */
+const databaseRemedy = (role: string): string =>
+  `${
+    asAdministrator(`CREATE DATABASE "parlance" OWNER ${quote(role)} ENCODING 'UTF8' TEMPLATE template0`)
+  }, with a LOCALE ` +
+  "for UTF-8 such as 'C.UTF-8' or 'en_US.UTF-8'. Copy data of the old database with pg_dump and pg_restore, and name the new " +
+  "one in DATABASE_URL"
+
+/**
+ * Returns why a role or a database allows too few connections for a node that opens `needed` of them. Undefined if
+ * there is no such limit.
+ */
+export const shortage = ({ database, databaseLimit, role, roleLimit }: ServerFacts, needed: number) => {
+  const limited: ReadonlyArray<readonly [limit: number, owner: string]> = [
+    [roleLimit, `ROLE ${quote(role)}`],
+    [databaseLimit, `DATABASE ${quote(database)}`],
+  ]
+  const [least] = limited.filter(([limit]) => limit >= 0 && limit < needed)
+  if (least === undefined) return undefined
+  const [limit, owner] = least
+  return `a limit allows ${limit} connections, and this node opens up to ${needed}. ${fewer(limit)}. ` +
+    asAdministrator(`ALTER ${owner} CONNECTION LIMIT -1`)
+}
+
+/** Connections of a node beside its pool: for checks of the database and for `LISTEN`. */
+export const besidePool = 2
+
+/** Returns the advice for an address that grants `granted` connections. */
+export const fewer = (granted: number): string =>
+  granted >= 2 + besidePool
+    ? `Set DATABASE_POOL_SIZE to ${granted - besidePool} or less`
+    : `A node needs at least ${2 + besidePool}, with DATABASE_POOL_SIZE=2`
+
 /** Returns why the service cannot use a server, and the remedy. Undefined for a suitable server. */
 export const unsuitability = (facts: ServerFacts): string | undefined => {
-  const { database, encoding, product, role, schema, searchPath, settings, version } = facts
+  const { database, encoding, lowerCase, product, role, schema, searchPath, settings, version } = facts
   const name = /^PostgreSQL [\d.]+/.exec(product)?.[0] ?? product.slice(0, 80)
   if (!product.startsWith("PostgreSQL") || version < oldestVersion * 10_000) {
     return `the server is ${name}. Set DATABASE_URL to PostgreSQL ${oldestVersion} or later, see docs/operations/versions.md`
   }
   if (encoding !== "UTF8") {
-    return `the database stores texts as ${encoding}, which lacks characters that messages may contain. ` +
-      `${
-        asAdministrator(`CREATE DATABASE "parlance" OWNER ${quote(role)} ENCODING 'UTF8' TEMPLATE template0`)
-      }, with a ` +
-      "LOCALE for UTF-8 such as 'C.UTF-8'. Copy data of the old database with pg_dump and pg_restore, and name the new one in " +
-      "DATABASE_URL"
+    return `the database stores texts as ${encoding}, which lacks characters that messages may contain. ${
+      databaseRemedy(role)
+    }`
+  }
+  if (lowerCase !== "i") {
+    return `the locale of the database has ${lowerCase} as the lower case of I, so that addresses of the same person would ` +
+      `differ. ${databaseRemedy(role)}`
   }
   for (const [n, [setting, isRight, value]] of requiredSettings.entries()) {
     const found = settings[n]!

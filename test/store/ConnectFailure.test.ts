@@ -167,6 +167,17 @@ describe("a database that cannot be used", () => {
         )
         yield* Effect.promise(() => onServer(urlOf("shop"), statement))
       }
+      for (const owner of ["ROLE", "DATABASE"]) {
+        yield* run("postgres", `ALTER ${owner} shop CONNECTION LIMIT 11`)
+        const message = yield* refusalOf(urlOf("shop"))
+        assert.include(
+          message,
+          "allows 11 connections, and this node opens up to 12. Set DATABASE_POOL_SIZE to 9 or less",
+        )
+        const remedy = `ALTER ${owner} "shop" CONNECTION LIMIT -1`
+        assert.include(message, remedy)
+        yield* run("postgres", remedy)
+      }
       yield* run("postgres", "ALTER DATABASE shop SET search_path = tables")
       assert.include(
         yield* refusalOf(urlOf("shop")),
@@ -198,7 +209,10 @@ describe("a database that cannot be used", () => {
   it("is refused if it is not PostgreSQL of a supported version", () => {
     const facts = { encoding: "UTF8", role: "shop", database: "shop", searchPath: "public", schema: "public" }
     const settings = ["read committed", "on", "ISO, MDY"]
-    const refused = (product: string, version: number) => unsuitability({ ...facts, settings, product, version })
+    const limits = { roleLimit: -1, databaseLimit: -1 }
+    const refused = (product: string, version: number, lowerCase = "i") =>
+      unsuitability({ ...facts, ...limits, settings, product, version, lowerCase })
+    assert.match(refused("PostgreSQL 18.4", 180_004, "ı")!, /ı as the lower case of I.*LOCALE.*'en_US\.UTF-8'/)
     for (const [product, version] of [["PostgreSQL 14.0 on x86_64", 140_000], ["PostgreSQL 18.4", 180_004]] as const) {
       assert.isUndefined(refused(product, version))
     }

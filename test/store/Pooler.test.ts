@@ -3,6 +3,7 @@ import { Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { StartPatience } from "../../src/store/FirstConnection.ts"
 import { migrate } from "../../src/store/Migrations.ts"
+import { OpensWholePool } from "../../src/store/Pooler.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { hasPgbouncer, pgbouncerVersion, scopedPgbouncer } from "../support/pgbouncer.ts"
 import { onServer } from "../support/onServer.ts"
@@ -135,6 +136,29 @@ describe.runIf(hasPgbouncer("poolers"))(
         )
         assert.deepStrictEqual([outer, nested], ["8s", "8s"])
         assert.deepStrictEqual(yield* Effect.replicateEffect(limit, 4), ["0", "0", "0", "0"])
+      })))
+
+    it.live("is refused by a serving node, not by a command, if it gives too few connections at once", () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* emptyEnvironment
+        const url = env["DATABASE_URL"]!
+        const few = { default_pool_size: "4" }
+        const session = { DATABASE_URL: yield* scopedPgbouncer(url, "session", few), DATABASE_POOL_SIZE: "3" }
+        const start = (environment: Environment) =>
+          Effect.scoped(Layer.build(
+            Layer.fresh(StoreFromSettings.layerMigrated.pipe(Layer.provide(layerSettings(environment)))),
+          ))
+        yield* start(session)
+        yield* Effect.gen(function* () {
+          assert.match(
+            yield* refusalOf(session),
+            /^DATABASE_URL: .*lets 4 of the 5 connections of this node work at once.*Set DATABASE_POOL_SIZE to 2 or less/,
+          )
+          yield* start({ ...session, DATABASE_POOL_SIZE: "2" })
+          yield* start({ ...session, DATABASE_URL: yield* scopedPgbouncer(url, "transaction", few) })
+          const full = { DATABASE_URL: yield* scopedPgbouncer(url, "transaction", { max_client_conn: "4" }) }
+          assert.match(yield* refusalOf(full), /no more connections allowed.*raise max_client_conn/)
+        }).pipe(Effect.provideService(OpensWholePool, true))
       })))
 
     it.live("ends at the start with the remedy where the pooler cannot work", () =>
