@@ -1,9 +1,12 @@
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { agentTools } from "../../src/api/agents/AgentTools.ts"
-import { maxSessions } from "../../src/api/agents/AgentSessions.ts"
+import { maxSessions, newSession, revisionOf } from "../../src/api/agents/AgentSessions.ts"
 import { describeApi } from "../../src/api/operations/OperationsRoutes.ts"
 import { toolForms } from "../../src/api/agents/ToolRequests.ts"
 import { adminToken } from "../support/service.ts"
+import { startWith } from "../support/servicesOf.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { hostileContents } from "./agentContents.ts"
 import { type Answer, assertProblem, type Bench, type Json, read, suiteOnService, variants } from "./harness.ts"
 
@@ -15,7 +18,7 @@ const initialize = {
 }
 
 /** An agent of a key. */
-const agentOf = (bench: Bench, key: string, more: Record<string, string> = {}) => {
+const agentOf = (bench: Pick<Bench, "service">, key: string, more: Record<string, string> = {}) => {
   let session: string | null = null
   let id = 0
   const send = async (message: Json, method = "POST"): Promise<Answer> =>
@@ -259,7 +262,11 @@ suiteOnService("The tools of agents at /mcp", (bench) => {
     assert.strictEqual((await agent.send(undefined, "DELETE")).status, 204)
     assert.strictEqual((await agent.send({ jsonrpc: "2.0", id: 1, method: "tools/list" })).status, 404)
     agent.use(first)
+    assert.isAbove((await agent.tools()).length, 0, "a session that left the node continues")
+    agent.use(`${first}0`)
     assert.strictEqual((await agent.send({ jsonrpc: "2.0", id: 1, method: "tools/list" })).status, 404)
+    assert.strictEqual(revisionOf("key", newSession("key", "2025-06-18")), "2025-06-18")
+    assert.isUndefined(revisionOf("other", newSession("key", "2025-06-18")))
   })
 
   it("each tool is one operation, and only drafts are stored", () => {
@@ -277,4 +284,36 @@ suiteOnService("The tools of agents at /mcp", (bench) => {
       assert.isTrue(isSafe, tool.name)
     }
   })
+})
+
+describe("The sessions of agents", () => {
+  it.live("continue on every node, in the revision in which they began", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const environment = yield* temporaryEnvironment
+      const nodes = [yield* startWith(environment), yield* startWith(environment)]
+      yield* Effect.promise(async () => {
+        const { manage } = nodes[0]!.service
+        await manage("POST", "/organizations", { slug: "shop", name: "Shop" })
+        const { body: { key } } = await manage("POST", "/organizations/shop/keys", {
+          name: "agent",
+          scopes: ["templates:read"],
+        })
+        for (const protocolVersion of ["2025-06-18", "2025-11-25"]) {
+          const agent = agentOf({ service: nodes[0]!.service }, key, { "mcp-protocol-version": protocolVersion })
+          const begun = await agent.send({ ...initialize, params: { ...initialize.params, protocolVersion } })
+          assert.strictEqual(begun.json.result.protocolVersion, protocolVersion)
+          const session = begun.headers.get("mcp-session-id")
+          const sent = { "mcp-protocol-version": protocolVersion, "mcp-session-id": session! }
+          const other = agentOf({ service: nodes[1]!.service }, key, sent)
+          const ready = await other.send({ jsonrpc: "2.0", method: "notifications/initialized" })
+          assert.strictEqual(ready.status, 202, ready.text)
+          // Requests that arrive at the same time continue one session.
+          const lists = await Promise.all([other.tools(), other.tools(), other.tools()])
+          for (const tools of lists) assert.include(tools.map(({ name }) => name), "find_templates")
+          assert.deepStrictEqual(JSON.parse(textOf(await other.call("find_templates", {}))).templates, [])
+          assert.strictEqual((await other.send(undefined, "DELETE")).status, 204)
+          assert.strictEqual((await other.send({ jsonrpc: "2.0", id: 1, method: "ping" })).status, 404)
+        }
+      })
+    })), 120_000)
 })

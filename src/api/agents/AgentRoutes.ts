@@ -11,7 +11,7 @@ import * as Body from "../http/Body.ts"
 import { CurrentArrival, RequestArrival } from "../http/RequestArrival.ts"
 import { requestOf } from "../http/WebServer.ts"
 import { Forbidden, InvalidRequest, MethodNotAllowed, PathNotFound } from "../Problems.ts"
-import { AgentSessions } from "./AgentSessions.ts"
+import { AgentSessions, newSession, revisionOf } from "./AgentSessions.ts"
 import { agentInstructions, agentTools } from "./AgentTools.ts"
 import { type ToolForm, toolForms, type ToolRequest, toolRequest } from "./ToolRequests.ts"
 
@@ -135,6 +135,9 @@ const methods = ["POST", "DELETE"] as const
 /** Header with the id of a session. */
 const sessionHeader = "mcp-session-id"
 
+/** Header with the revision of the protocol. */
+const revisionHeader = "mcp-protocol-version"
+
 /** The arguments of a call of a tool in a message of JSON-RPC. Empty for other messages. */
 const valuesOf = (message: unknown): Readonly<Record<string, unknown>> => {
   const params = isObject(message) ? message["params"] : undefined
@@ -155,32 +158,87 @@ const unknownSession =
 const fromPage = "A page of a browser cannot use /mcp. Connect an agent outside of the browser, with the API key in " +
   "its configuration"
 
-/** Serves /mcp. The protocol server starts with the first request. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const keys = yield* KeyAuth
-  const scope = yield* Effect.scope
-  const refusals = yield* Refusals
+const bytesOf = (message: object) => new TextEncoder().encode(JSON.stringify({ jsonrpc: "2.0", ...message }))
+
+/** The message that begins a session of another node on this node. */
+const continuing = (protocolVersion: string) =>
+  bytesOf({
+    id: 0,
+    method: "initialize",
+    params: { protocolVersion, capabilities: {}, clientInfo: { name: "continued session", version } },
+  })
+
+const initialized = bytesOf({ method: "notifications/initialized" })
+
+type ProtocolServer = Effect.Success<ReturnType<typeof protocolServer>>
+
+/** Passes requests to the protocol server, in sessions that every node can continue. */
+const protocolSessions = (server: Effect.Effect<ProtocolServer>) => {
   const sessions = new AgentSessions()
-  const server = yield* Effect.cached(Effect.provideService(protocolServer(router), Scope.Scope, scope))
 
   /** Passes a request to the protocol server. `body` is empty for a request without one. */
-  const served = Effect.fnUntraced(function* (agent: AgentRequest["Service"], method: string, body: Uint8Array) {
-    const { arrival } = agent
+  const served = Effect.fnUntraced(function* (
+    agent: AgentRequest["Service"],
+    method: string,
+    body: Uint8Array,
+    inner: string | undefined,
+    headers: Readonly<Record<string, string | undefined>> = {},
+  ) {
+    const { [sessionHeader]: _, ...others } = headers
     const request = new Request(new URL(path, "http://localhost"), {
       method,
       headers: {
-        ...arrival.headers,
+        ...others as Record<string, string>,
+        ...(inner === undefined ? {} : { [sessionHeader]: inner }),
         "content-type": "application/json",
         // Clients that read one form only are served, too: no tool sends several messages.
         accept: "application/json, text/event-stream",
       },
       body: body.length === 0 ? null : body as Uint8Array<ArrayBuffer>,
-      signal: arrival.request.signal,
+      signal: agent.arrival.request.signal,
     })
     const { handler } = yield* server
-    const context = Context.add(yield* Effect.context<never>(), AgentRequest, agent)
-    return yield* Effect.promise(() => handler(request, context))
+    const context = yield* Effect.context<never>()
+    return yield* Effect.promise(() => handler(request, Context.add(context, AgentRequest, agent)))
   })
+
+  const add = Effect.fnUntraced(function* (agent: AgentRequest["Service"], session: string, inner: string) {
+    const leaving = sessions.add(agent.grant.keyId, session, inner)
+    if (leaving !== undefined) yield* served(agent, "DELETE", Body.none.bytes, leaving)
+  })
+
+  return {
+    served,
+    /** Returns the id of a session that the protocol server began, for the agent. */
+    begun: Effect.fnUntraced(function* (agent: AgentRequest["Service"], inner: string, revision: string | null) {
+      const session = newSession(agent.grant.keyId, revision ?? "")
+      yield* add(agent, session, inner)
+      return session
+    }),
+    /** Returns the protocol server's id of a session, which begins here if it is of another node. Undefined without one. */
+    find: Effect.fnUntraced(function* (agent: AgentRequest["Service"], session: string) {
+      const { keyId } = agent.grant
+      const found = sessions.find(keyId, session)
+      const revision = revisionOf(keyId, session)
+      if (found !== undefined || revision === undefined || sessions.hasEnded(session)) return found
+      const answer = yield* served(agent, "POST", continuing(revision), undefined)
+      const inner = answer.headers.get(sessionHeader)
+      if (inner === null) return undefined
+      yield* served(agent, "POST", initialized, inner)
+      yield* add(agent, session, inner)
+      return sessions.find(keyId, session)
+    }),
+    end: ({ grant: { keyId } }: AgentRequest["Service"], session: string) => sessions.end(keyId, session),
+  }
+}
+
+/** Serves /mcp. The protocol server starts with the first request. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const keys = yield* KeyAuth
+  const scope = yield* Effect.scope
+  const refusals = yield* Refusals
+  const server = yield* Effect.cached(Effect.provideService(protocolServer(router), Scope.Scope, scope))
+  const sessions = protocolSessions(server)
 
   const handled = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, grant: Grant) {
     if (request.headers["origin"] !== undefined) return yield* new Forbidden({ detail: fromPage })
@@ -188,25 +246,21 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       Effect.succeed(Context.getUnsafe(context, CurrentArrival))
     )
     const session = arrival.headers[sessionHeader]
-    if (session !== undefined && !sessions.has(grant.keyId, session)) {
-      return yield* new PathNotFound({ detail: unknownSession })
-    }
+    const inner = session === undefined ? undefined : yield* sessions.find({ grant, arrival, values: {} }, session)
+    if (session !== undefined && inner === undefined) return yield* new PathNotFound({ detail: unknownSession })
     if (session === undefined && request.method === "DELETE") return yield* invalid(withoutSession)
     const { bytes, json } = request.method === "POST" ? yield* Body.rawJson(request, Body.maxBodyBytes) : Body.none
     if (Array.isArray(json)) return yield* invalid(isBatch)
-    const response = yield* served({ grant, arrival, values: valuesOf(json) }, request.method, bytes)
-    if (request.method === "DELETE" && session !== undefined) sessions.remove(grant.keyId, session)
-    const begun = response.headers.get(sessionHeader)
-    const ended = session === undefined && begun !== null ? sessions.add(grant.keyId, begun) : undefined
-    if (ended !== undefined) {
-      const ending = { ...arrival.headers, [sessionHeader]: ended }
-      yield* served(
-        { grant, arrival: Object.assign(Object.create(arrival), { headers: ending }), values: {} },
-        "DELETE",
-        Body.none.bytes,
-      )
-    }
-    return HttpServerResponse.fromWeb(response)
+    const agent = { grant, arrival, values: valuesOf(json) }
+    const response = yield* sessions.served(agent, request.method, bytes, inner, arrival.headers)
+    if (request.method === "DELETE" && session !== undefined) sessions.end(agent, session)
+    const named = response.headers.get(sessionHeader)
+    const answer = HttpServerResponse.fromWeb(response)
+    if (named === null) return answer
+    const id = session !== undefined && named === inner
+      ? session
+      : yield* sessions.begun(agent, named, response.headers.get(revisionHeader))
+    return HttpServerResponse.setHeader(answer, sessionHeader, id)
   })
 
   for (const method of methods) {
