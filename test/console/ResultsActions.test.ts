@@ -132,6 +132,26 @@ suiteOnServer("Actions of the results page", (server) => {
     assert.include((await editor.get("/console/o/old/templates/t")).text, "Actions for t")
   })
 
+  it("say before and after that a change waits for approval, where it does", async () => {
+    const manage = managed(server().service)
+    await manage("POST", "/organizations", { slug: "asks", name: "Asks" })
+    await server().run(makeTemplate("asks", "t", ["a", "b"]))
+    const editor = await signedIn(server().service, "asks@example.com", ["asks", "editor"])
+    const results = "/console/o/asks/templates/t/results"
+    const before = (await editor.get(`${results}/ship`)).text
+    assert.include(before, "Requests follow within 5 seconds. ")
+    assert.include(before, "You can undo this")
+    await manage("PATCH", "/organizations/asks", { template_approval: "admin" })
+    const asked = (await editor.get(`${results}/ship`)).text
+    assert.include(asked, "This change goes live once it is approved.")
+    assert.include(asked, "Requests follow within 5 seconds of the approval.")
+    assert.notInclude(asked, "You can undo this")
+    assert.notInclude((await editor.get(results)).text, "waits for approval")
+    const shipped = await editor.post(`${results}/ship`, { variant: "a" })
+    assert.match(shipped.location, /\/reviews\/1/)
+    assert.include((await editor.get(results)).text, "Your change waits for approval")
+  })
+
   it("switch several variants in one API call, and report every fault", async () => {
     const manage = managed(server().service)
     await manage("POST", "/organizations", { slug: "several", name: "Several" })

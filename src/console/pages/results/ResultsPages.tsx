@@ -24,6 +24,7 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { type Fields, ownPath, type Visit } from "../../Routes.tsx"
 import { ArchivedNote } from "../templates/ArchivedNote.tsx"
+import { waitingNote } from "../templates/WaitingNote.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
 import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Hours, Segments, type ShownResults } from "./Pictures.tsx"
@@ -260,6 +261,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     <ErrorSummary faults={faults} labels={Record.map(labels, translated)} />,
     stop !== undefined && <StoppedNote org={org} path={path} stop={stop} visit={visit} />,
     template.archived_at !== null && <ArchivedNote archivedAt={template.archived_at} id={template.id} visit={visit} />,
+    yield* waitingNote(visit, template.id),
     <SwitchNote template={template} visit={visit} />,
     <LeadCard
       lead={template.archived_at === null ? lead : { ...lead, advice: "" }}

@@ -119,8 +119,27 @@ export const sureText = (results: Pick<TemplateResults, "answer" | "variants" | 
     .join(" ")
 }
 
+/** When requests follow, and how the change can be reversed. `effect` is what happens then. */
+const Timing = ({ effect, org }: { readonly effect: string; readonly org: Visit["org"] }) =>
+  org.template_approval === "none"
+    ? (
+      <>
+        <li>{t`Requests follow within 5 seconds.`} {effect}</li>
+        <li>{t`You can undo this on the results page. The history of the template records it.`}</li>
+      </>
+    )
+    : (
+      <>
+        <li>
+          <b>{t`This change goes live once it is approved.`}</b> {t`Until then, requests get the same variants as now.`}
+        </li>
+        <li>{t`Requests follow within 5 seconds of the approval.`} {effect}</li>
+      </>
+    )
+
 /** Everything that happens when this variant is shipped. */
-const Consequences = ({ id, results, template }: {
+const Consequences = ({ id, org, results, template }: {
+  readonly org: Visit["org"]
   readonly id: string
   readonly results: TemplateResults
   readonly template: TemplateOutline
@@ -145,12 +164,12 @@ const Consequences = ({ id, results, template }: {
           {t`Requests for other people, or at other times, return no content.`}
         </li>
       )}
-      <li>
-        {t`Requests follow within 5 seconds.`} {template.send_nothing
+      <Timing
+        effect={template.send_nothing
           ? t`Sending nothing stays a candidate, so people get this variant or nothing, and learning goes on.`
           : t`Learning stops until a second variant is active again.`}
-      </li>
-      <li>{t`You can undo this on the results page. The history of the template records it.`}</li>
+        org={org}
+      />
     </ul>
   )
 }
@@ -221,7 +240,7 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
                 ? t`${<bdi>{chosen.name}</bdi>} will get all messages`
                 : t`${<bdi>{chosen.name}</bdi>} will get all traffic`}
             </h2>
-            <Consequences id={chosen.copy_id} results={results} template={template} />
+            <Consequences id={chosen.copy_id} org={visit.org} results={results} template={template} />
             <Form action={`${path}/ship`}>
               <input type="hidden" name="variant" value={chosen.copy_id} />
               <div class="buttons">
@@ -307,8 +326,7 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
                 }. In every segment, the chance of
                   each of these is below ${percent(loserRule.inSegments)}. Their results are kept.`}
               </li>
-              <li>{t`Requests follow within 5 seconds. Their traffic goes to the remaining variants.`}</li>
-              <li>{t`You can undo this on the results page. The history of the template records it.`}</li>
+              <Timing effect={t`Their traffic goes to the remaining variants.`} org={visit.org} />
             </ul>
             <div class="buttons">
               <Submit>{t`Stop losers`}</Submit>

@@ -1,8 +1,6 @@
 import { Clock, Effect } from "effect"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
-import { authorOf } from "../../../accounts/Author.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
-import { MemberNames, type NamedMember, nameOfAuthor } from "../../../accounts/MemberNames.ts"
 import { RequestNotices } from "../../../decide/RequestNotices.ts"
 import { Previews } from "../../../decide/Previews.ts"
 import { Connections } from "../../../delivery/Connections.ts"
@@ -12,8 +10,6 @@ import { type Template, TemplatePatch, type Variant } from "../../../domain/Temp
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import { Drafts } from "../../../templates/Drafts.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
-import type { ProposalHead } from "../../../templates/ProposalRows.ts"
-import { Proposals } from "../../../templates/Proposals.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import type { Fault } from "../../../domain/Errors.ts"
@@ -42,6 +38,7 @@ import { MoreRows } from "../../components/MoreRows.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
 import { ArchivedNote } from "./ArchivedNote.tsx"
 import { TemplateMenu } from "./TemplateListParts.tsx"
+import { waitingNote } from "./WaitingNote.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
 import { counted } from "../../Format.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
@@ -238,30 +235,6 @@ const SampleForm = ({ fieldsParameter, fieldsText, here, isFaulty }: {
   </details>
 )
 
-/** Lists the changes of the template that need approval. */
-const WaitingNote = ({ members, visit, waiting }: {
-  readonly members: ReadonlyMap<string, NamedMember>
-  readonly visit: Visit
-  readonly waiting: ReadonlyArray<ProposalHead>
-}) =>
-  waiting.length === 0 ? null : (
-    <Note>
-      {waiting.map(({ author, id, kind }) => (
-        <p>
-          {t`${(
-            <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>
-              {author === authorOf(visit.actor)
-                ? t`Your change waits for approval`
-                : kind === "deleted"
-                ? t`Deletion by ${nameOfAuthor(author, members)} waits for approval`
-                : t`A change by ${nameOfAuthor(author, members)} waits for approval`}
-            </a>
-          )}. This page shows the live version.`}
-        </p>
-      ))}
-    </Note>
-  )
-
 const VariantPagination = ({ link, number, pages }: {
   readonly link: (page: number) => string
   readonly number: number
@@ -351,8 +324,6 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, fault
       page: `${page}`,
     })}`
 
-  const waiting = yield* (yield* Proposals).list(org.slug, { template: template.id, state: "requested", limit: 5 })
-  const members = waiting.length === 0 ? new Map<string, NamedMember>() : yield* (yield* MemberNames).of(org.slug)
   const noticed = (yield* Effect.orDie((yield* RequestNotices).recent(org.slug))).filter(({ templateId }) =>
     templateId === template.id
   )
@@ -396,7 +367,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, fault
     template.archived_at !== null && <ArchivedNote archivedAt={template.archived_at} id={template.id} visit={visit} />,
     warning !== "" && <Note kind="warn">{warning}</Note>,
     <RequestNotes notices={noticed} />,
-    <WaitingNote members={members} visit={visit} waiting={waiting} />,
+    yield* waitingNote(visit, template.id),
     <TemplateDraftsNote
       drafts={can("getDraft") ? yield* (yield* Drafts).list(org.slug, template.id) : []}
       template={template}
