@@ -201,7 +201,7 @@ func (c *Client) send(ctx context.Context, call call, into any) (http.Header, er
 	var body []byte
 	if call.body != nil {
 		var err error
-		if body, err = json.Marshal(call.body); err != nil {
+		if body, err = encode(call.body); err != nil {
 			return nil, err
 		}
 	}

@@ -49,6 +49,35 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// Sends empty lists and null where a patch means them, and leaves other values as their types encode them.
+func TestBodies(t *testing.T) {
+	type own struct {
+		Name string `json:"name,omitempty"`
+	}
+	strict := false
+	for _, one := range []struct {
+		body     any
+		expected string
+	}{
+		{TemplatePatch{}, `{}`},
+		{TemplatePatch{Tags: []string{}, Strict: &strict}, `{"strict":false,"tags":[]}`},
+		{TemplatePatch{Holdout: &TemplatePatchHoldout{Share: 0.1, Content: "even"}}, `{"holdout":{"content":"even","share":0.1}}`},
+		{TemplatePatch{Clear: []string{"holdout", "owner"}}, `{"holdout":null,"owner":null}`},
+		{GenerateRequest{TemplateID: "a", Attrs: map[string]any{}}, `{"attrs":{},"template_id":"a"}`},
+		{GenerateRequest{TemplateID: "a", Fields: map[string]any{"user": own{}}}, `{"fields":{"user":{}},"template_id":"a"}`},
+		{map[string]any{"events": []any{}}, `{"events":[]}`},
+		{[]any{}, `[]`},
+	} {
+		found, err := encode(one.body)
+		if err != nil || string(found) != one.expected {
+			t.Errorf("expected %s, got %s, %v", one.expected, found, err)
+		}
+	}
+	if _, err := encode(TemplatePatch{Clear: []string{"holdot"}}); err == nil {
+		t.Error("expected a fault for an unknown member")
+	}
+}
+
 // Verifies the webhook requests of the contract suite.
 func TestWebhooks(t *testing.T) {
 	text, err := os.ReadFile("../contract/webhooks.json")

@@ -1307,6 +1307,9 @@ type TemplatePatch struct {
 
 	// true:.
 	Archived *bool `json:"archived,omitempty"`
+
+	// Clear has the names of members to set to null, such as holdout.
+	Clear []string `json:"-"`
 }
 
 // TemplatePatchHoldout: an object of the API.
@@ -2593,6 +2596,9 @@ type VariantPatch struct {
 
 	// Parts that variants share, by kind, such as `{subject:.
 	Components map[string]string `json:"components,omitempty"`
+
+	// Clear has the names of members to set to null, such as holdout.
+	Clear []string `json:"-"`
 }
 
 // VariantSuggested: The model that suggested the variant, and when (ISO 8601).

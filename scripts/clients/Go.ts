@@ -77,6 +77,10 @@ const structOf = (document: Document, schema: Schema, name: string, types: Types
       return `${comment(sentenceOf(one), "\t")}\t${exported(member)} ${isRequired ? type : optional(type)} ${tag}\n`
     },
   )
+  // A pointer that is nil is left out, so a patch names the members that it sets to null.
+  if (name.endsWith("Patch")) {
+    fields.push('\t// Clear has the names of members to set to null, such as holdout.\n\tClear []string `json:"-"`\n')
+  }
   return `${comment(`${name}: ${sentenceOf(schema) || "an object of the API."}`)}type ${name} struct {\n${
     fields.join("\n")
   }}\n`
