@@ -57,6 +57,12 @@ const verify = (file: string) =>
           innermost(error)
         }. Keep an earlier backup, check the disk, and make another one`,
       })),
+    Effect.catchTag("BackupFailed", ({ message }) =>
+      new CommandFailed({
+        message:
+          `The backup was written to ${file}, and could not be verified: ${message}. --verify needs free space of ` +
+          "twice the size of the database next to the file",
+      })),
   )
 
 /** `parlance backup FILE` */

@@ -3,11 +3,13 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
 import { createWriteStream, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
-import { type FileHandle, open, readdir, readFile, rename, rm } from "node:fs/promises"
+import { type FileHandle, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Readable } from "node:stream"
+import { buffer } from "node:stream/consumers"
 import { pipeline } from "node:stream/promises"
 import * as Archive from "./Archive.ts"
+import { restoreFault, writeFault } from "./BackupFault.ts"
 import { type Folders, prepare, versionIn } from "./Folders.ts"
 import * as Lock from "./Lock.ts"
 
@@ -111,8 +113,6 @@ async function* entriesOf(
   return stopped
 }
 
-const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
-
 /**
  * Writes an archive under a temporary name and renames it after it is complete and on disk. Returns what `entries`
  * return.
@@ -180,7 +180,7 @@ export const backup = (
     })
     const { showsAt } = yield* Effect.tryPromise({
       try: () => write(entries, file),
-      catch: (cause) => new BackupFailed({ reason: `The backup was not written: ${reasonOf(cause)}` }),
+      catch: (cause) => new BackupFailed({ reason: `The backup was not written: ${writeFault(cause, file)}` }),
     })
     return showsAt
   }))
@@ -212,22 +212,26 @@ export const readEveryPage = Effect.gen(function* () {
   return tables.length
 })
 
-const unpack = async (file: string, dataDir: string, root: string): Promise<void> => {
+/** Unpacks the files of the database to `target`. Returns the other files of the installation by name. */
+const unpack = async (file: string, target: string): Promise<ReadonlyMap<string, Buffer>> => {
+  const others = new Map<string, Buffer>()
   let hasLabel = false
   for await (const { content, name } of Archive.read(file)) {
     const isBeside = besides.includes(name)
     if (!isBeside && name !== "data" && !name.startsWith("data/")) throw new Error(`It holds the name ${name}`)
     hasLabel ||= name === "data/backup_label"
-    const target = isBeside ? join(dataDir, name) : join(root, `unfinished${name.slice("data".length)}`)
-    if (content === undefined) mkdirSync(target, { recursive: true, mode: 0o700 })
-    else await pipeline(content.chunks, createWriteStream(target, { mode: 0o600, flush: true }))
+    const path = join(target, name.slice("data".length))
+    if (isBeside && content !== undefined) others.set(name, await buffer(content.chunks))
+    else if (content === undefined) mkdirSync(path, { recursive: true, mode: 0o700 })
+    else await pipeline(content.chunks, createWriteStream(path, { mode: 0o600, flush: true }))
   }
   if (!hasLabel) throw new Error("It is not complete")
+  return others
 }
 
 /**
  * Restores the embedded database of `dataDir` from a backup. `dataDir` must not contain a database. Fails with
- * `BackupFailed` and then leaves no database.
+ * `BackupFailed` and then leaves no file of the backup.
  */
 export const restore = (dataDir: string, file: string): Effect.Effect<void, BackupFailed> =>
   Effect.scoped(Effect.gen(function* () {
@@ -243,12 +247,15 @@ export const restore = (dataDir: string, file: string): Effect.Effect<void, Back
     yield* Effect.tryPromise({
       try: async () => {
         rmSync(unfinished, { recursive: true, force: true })
-        await unpack(file, dataDir, root)
+        const others = await unpack(file, unfinished)
         // Checked first, so that a file that is not a backup is refused.
         await readFile(join(unfinished, "PG_VERSION"))
+        for (const [name, content] of others) {
+          await writeFile(join(dataDir, name), content, { mode: 0o600, flush: true })
+        }
         renameSync(unfinished, data)
       },
-      catch: (cause) => new BackupFailed({ reason: `${file} was not restored: ${reasonOf(cause)}` }),
+      catch: (cause) => new BackupFailed({ reason: `${file} was not restored: ${restoreFault(cause, file, dataDir)}` }),
     }).pipe(Effect.tapError(() => Effect.sync(() => rmSync(unfinished, { recursive: true, force: true }))))
   })).pipe(
     Effect.catchTag("DataDirUnusable", ({ message }) => new BackupFailed({ reason: message })),
