@@ -169,7 +169,10 @@ export class KeptResults extends Context.Service<KeptResults, {
     template: Pick<Template, "id" | "revision">,
     options: ResultsOptions,
   ) => Effect.Effect<KeptAnswer, TemplateNotFound>
-  /** Returns results that are at most 4 seconds old, however many decisions they have. Errors as for `of`. */
+  /**
+   * Returns results that are at most 4 seconds old, however many decisions they have: for a decision, and for readers
+   * whose page does not refresh. Errors as for `of`.
+   */
   readonly newest: (
     org: OrgSlug,
     template: Pick<Template, "id" | "revision">,

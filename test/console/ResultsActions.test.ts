@@ -1,7 +1,11 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { it } from "vitest"
 import { encodeContext } from "../../src/bandit/Contexts.ts"
+import { KeptResults, leastDecisions } from "../../src/results/KeptResults.ts"
+import { Templates } from "../../src/templates/Templates.ts"
+import { org } from "../intake/support.ts"
 import { day, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
 import { undoCookieOf, undoOn } from "./found.ts"
 import { managed, signedIn } from "./furnished.ts"
@@ -94,6 +98,33 @@ suiteOnServer("Actions of the results page", (server) => {
       switched.map(({ actor, subject }: { actor: string; subject: string }) => `${actor} ${subject}`),
       [...["poor", "fair", "fair", "poor"].map((id) => `editor@example.com t / ${id}`), "Admin token t / good"],
     )
+  })
+
+  it("rest on the newest results, as does a shared page, however old the last view of the results is", async () => {
+    const manage = managed(server().service)
+    await manage("POST", "/organizations", { slug: "kept", name: "Kept" })
+    await server().run(makeTemplate("kept", "t", ["a", "b"]))
+    const send = (decisions: number, ago: number) =>
+      server().run(Effect.gen(function* () {
+        for (const copy of ["a", "b"]) yield* plant("kept", { copy, decisions, outcomes: { click: 20 }, ago })
+        yield* settle("kept")
+      }))
+    await send(leastDecisions / 2, 3 * day)
+    const view = Effect.gen(function* () {
+      const template = yield* (yield* Templates).outline(org("kept"), "t")
+      return (yield* (yield* KeptResults).of(org("kept"), template, {})).found.decisions
+    })
+    const before = Effect.andThen(TestClock.setTime(Date.now() - day), view).pipe(Effect.provide(TestClock.layer()))
+    assert.strictEqual(await server().run(before), leastDecisions)
+    await send(10, 2 * day)
+    const { path: shared } = await manage("POST", "/organizations/kept/templates/t/result-shares", {})
+    const editor = await signedIn(server().service, "kept@example.com", ["kept", "editor"])
+    assert.include((await editor.get(shared)).text, "2,020 sends")
+    const today = new Date().toISOString().slice(0, 10)
+    for (const action of ["ship", "stop"]) {
+      const { text } = await editor.get(`/console/o/kept/templates/t/results/${action}`)
+      assert.match(text, new RegExp(`Results as of <time datetime="${today}`, "i"))
+    }
   })
 
   it("change no variants of an archived template, and say why", async () => {

@@ -60,7 +60,7 @@ const viewOf = Effect.fnUntraced(function* (
   expiresAt: Date,
   query: URLSearchParams,
 ) {
-  const { found, madeAt, over } = yield* kept.of(org.slug, template, {})
+  const { found, madeAt, over } = yield* kept.newest(org.slug, template, {})
   const now = yield* Clock.currentTimeMillis
   const outlook = outlookOf({ ...found, points: over.points, runnerUpFloor: template.runner_up_floor, now })
   const marks = yield* whatChanged(history, org, template, over)

@@ -200,7 +200,7 @@ const ArchivedCard = ({ base }: { readonly base: string }) => (
 const shipView = Effect.fnUntraced(function* (visit: Visit) {
   const template = yield* read(visit)
   const { base, results: path } = pathsOf(visit.org.slug, template.id)
-  const { found: results, madeAt } = yield* (yield* KeptResults).of(visit.org.slug, template, {})
+  const { found: results, madeAt } = yield* (yield* KeptResults).newest(visit.org.slug, template, {})
   const candidates = sortedVariants(results.variants).filter(({ copy_id, status }) =>
     status !== "removed" && copy_id !== nothing
   )
@@ -269,7 +269,7 @@ const shipAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 const stopView = Effect.fnUntraced(function* (visit: Visit) {
   const template = yield* read(visit)
   const { base, results: path } = pathsOf(visit.org.slug, template.id)
-  const { found: { objective, variants, winner }, madeAt } = yield* (yield* KeptResults).of(
+  const { found: { objective, variants, winner }, madeAt } = yield* (yield* KeptResults).newest(
     visit.org.slug,
     template,
     {},
