@@ -67,6 +67,9 @@ const faultOf = (name: string, value: unknown): string | undefined => {
   if (values.some((one) => typeof one === "object" && one !== null)) {
     return `${quoted} must be a text, a number, true or false, or a list of them`
   }
+  if (values.some((one) => typeof one === "number" && !Number.isFinite(one))) {
+    return `${quoted} has a number that is too large`
+  }
   return values.some((one) => typeof one === "string" && (one.length > maxText || !isStorable(one)))
     ? `${quoted} must have at most ${maxText} characters, without NUL`
     : undefined
@@ -120,15 +123,30 @@ export const columnsOf = (text: string): Result.Result<Columns, string> => {
     const letters = lettersOf(name)
     return letters === "userid" ? "user_id" : letters === "email" ? "email" : name.trim()
   })
-  const twice = known.find((name, at) => known.indexOf(name) < at)
+  const twice = known.find((name, at) => name !== "" && known.indexOf(name) < at)
   if (known.length > maxAttributes + 2) {
     return Result.fail(`The header has ${known.length} columns; at most ${maxAttributes} attributes are read`)
   }
-  if (!known.includes("user_id")) return Result.fail("The header has no column user_id")
+  if (!known.includes("user_id")) {
+    return Result.fail("The header has no column user_id. Commas, semicolons or tabs separate columns")
+  }
   return twice === undefined
     ? Result.succeed({ names: known, separator: separatorOf(header) })
     : Result.fail(`The header has the column ${JSON.stringify(twice.slice(0, 50))} twice`)
 }
+
+/** The value of a column of CSV. Null if it is empty, or `\N`, which Snowflake, Redshift and Hive write for null. */
+const valueOf = (text: string): string | null => {
+  const value = text.trim()
+  return value === "" || value === "\\N" ? null : value
+}
+
+/** The members of a row of CSV. Empty values of columns without a name are left out: tables may have separators at their ends. */
+const membersOf = (names: ReadonlyArray<string>, values: ReadonlyArray<string>) =>
+  Object.fromEntries(
+    values.map((value, column) => [names[column]!, valueOf(value)] as const)
+      .filter(([name, value]) => name !== "" || value !== null),
+  )
 
 /** Reads the lines of a slice of CSV. The first slice begins with the header. An empty value removes an attribute. */
 const readCsv = ({ names, separator }: Columns, { line: from, text }: Slice): ReadonlyArray<AttributeLine> => {
@@ -139,7 +157,7 @@ const readCsv = ({ names, separator }: Columns, { line: from, text }: Slice): Re
   return rows.success.filter(({ line }) => from + line > 2).map(({ line, values }) => {
     const at = from + line - 1
     return values.length === names.length
-      ? lineOf(at, Object.fromEntries(values.map((value, column) => [names[column]!, value === "" ? null : value])))
+      ? lineOf(at, membersOf(names, values))
       : { line: at, fault: `has ${values.length} values, and the header ${names.length} columns` }
   })
 }

@@ -32,6 +32,10 @@ export interface ReadAttributes {
 /** Returns a file of which no line was read. */
 export const refused = (fault: string): ReadAttributes => ({ bodies: [], people: 0, faulty: 0, faults: [fault] })
 
+/** Whether a file begins with letters that mark its format. */
+const hasMagic = (bytes: Uint8Array, letters: string): boolean =>
+  letters.split("").every((letter, at) => bytes[at] === letter.charCodeAt(0))
+
 const megabytes = (bytes: number) => `${bytes / 1_048_576} MiB`
 
 /** Returns the text of a file, or its fault. */
@@ -94,9 +98,11 @@ export const readFile = Effect.fnUntraced(function* (
   now: number,
 ): Effect.fn.Return<ReadAttributes> {
   if (size > fileLimits.stored) return refused(`The file has more than ${megabytes(fileLimits.stored)}. Split it`)
+  if (hasMagic(bytes, "PAR1")) return refused("The file is Parquet. Write CSV or NDJSON")
   const text = yield* textOf(bytes)
   if (Result.isFailure(text)) return refused(text.failure)
   const content = text.success.replace(/^\ufeff/, "")
+  if (/^\s*\[/.test(content)) return refused("The file is a list of JSON. Write each object in a line of its own")
   const columns = isJsonLines(content) ? undefined : columnsOf(content)
   if (columns !== undefined && Result.isFailure(columns)) return refused(columns.failure)
   const at = new Date(modifiedAt).toISOString()

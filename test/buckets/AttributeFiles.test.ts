@@ -38,6 +38,32 @@ describe("files with attributes", () => {
     ])
   })
 
+  it("have null and empty columns as warehouses and spreadsheets write them, and spaces around values", async () => {
+    const file = await read(
+      'user_id, email , tier,,\nann, \\N, gold ,,\nben,b@x.example,\\N,,\n\\N,,gold,,\n"c d",,"a, b",,\n',
+    )
+    assert.deepStrictEqual(file.faults, ["Line 4 has no user_id"])
+    assert.deepStrictEqual(
+      callsOf(file).map((
+        { context, traits, userId },
+      ) => [userId, (context as { traits?: { email?: string } } | undefined)?.traits?.email, traits]),
+      [
+        ["ann", undefined, { tier: "gold" }],
+        ["ben", "b@x.example", { tier: null }],
+        ["c d", undefined, { tier: "a, b" }],
+      ],
+    )
+    assert.deepStrictEqual((await read("user_id,tier,\nann,gold,x\n")).people, 0)
+  })
+
+  it("keep an attribute whose new number is too large", async () => {
+    const file = await read('{"user_id":"ann","score":1e400}\n{"user_id":"ben","scores":[1,-1e400]}\n')
+    assert.deepStrictEqual(file.faults, [
+      'Line 1 "score" has a number that is too large',
+      'Line 2 "scores" has a number that is too large',
+    ])
+  })
+
   it("may have semicolons or tabs, and be compressed", async () => {
     for (const separator of [";", "\t"]) {
       const text = ["user_id", "tier"].join(separator) + "\n" + ["ann", "a,b,c"].join(separator)
@@ -77,6 +103,9 @@ describe("files with attributes", () => {
         ["", /The file is empty/],
         ["email,tier\na@b.example,gold\n", /no column user_id/],
         ["user_id,tier,tier\nann,a,b\n", /column "tier" twice/],
+        ["user_id|tier\nann|gold\n", /no column user_id\. Commas, semicolons or tabs separate columns/],
+        ['[{"user_id":"ann","tier":"gold"}]', /is a list of JSON\. Write each object in a line of its own/],
+        ["PAR1\u0015\u0004", /is Parquet\. Write CSV or NDJSON/],
         [`user_id,${columns.join()}\n`, /301 columns; at most 200/],
         [Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe), /not text in UTF-8/],
         [Uint8Array.of(0x1f, 0x8b, 1, 2, 3), /not valid gzip/],
