@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { report } from "../../src/bandit/Report.ts"
@@ -14,6 +15,7 @@ import {
   shownVerdict,
   waitText,
 } from "../../src/console/pages/results/Words.ts"
+import { inLanguageOf } from "../../src/languages/Language.ts"
 import { prepare } from "../../src/results/Composition.ts"
 import { winnerSentence } from "../../src/cli/ResultsText.ts"
 import { answerOf } from "../../src/results/Preferences.ts"
@@ -229,6 +231,21 @@ describe("the first line of results", () => {
     assert.strictEqual(lead("Pacific/Auckland").badge, "Firm winner since 20 Nov 2026")
     assert.match(lead("Pacific/Auckland").reason, /^The verdict was reached on 20 Nov 2026\./)
   })
+
+  it.effect("writes the numbers of its rules in the language of the page", () =>
+    Effect.gen(function* () {
+      const found = results({ verdict: won("a") })
+      const same = { ...found.winner, verdict: "no_difference" as const, copy_id: null }
+      const early = { ...results().winner, matured_sends: 4435.5, waiting_for: ["certainty" as const] }
+      const [kept, reached, steps] = yield* Effect.sync(() => [
+        leadOf({ ...found, winner: same }, [], undefined, "UTC").reason,
+        leadOf({ ...found, winner: { ...found.winner, p_best: 0.93 } }, [], undefined, "UTC").reason,
+        leadOf({ ...results(), winner: early }, [], undefined, "UTC").steps.map(({ now }) => now).join(),
+      ]).pipe(inLanguageOf("de"))
+      assert.include(kept, "7,5")
+      assert.include(reached, "97,5")
+      assert.include(steps, "4.435")
+    }))
 
   it("says what the recorded probabilities say without a model", () => {
     const alone = {

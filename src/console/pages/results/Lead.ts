@@ -6,7 +6,7 @@ import { unitName } from "../../../results/ObjectiveText.ts"
 import { nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import type { TemplateResults, TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
-import { counted, date, percent, signedCount, signedPercent } from "../../Format.ts"
+import { counted, date, decimals, percent, signedCount, signedPercent } from "../../Format.ts"
 import { answerTexts, isPersonal, verdictOf, type VerdictWords, waitText, withoutModelText } from "./Words.ts"
 
 // The first line of the results: who leads, by how much, and what to do. Pure.
@@ -73,14 +73,14 @@ const reasonOf = (
   const day = date(new Date(since), zone)
   if (verdict === "no_difference") {
     return t`The verdict was reached on ${day}. It is kept until ${
-      100 * stoppingRule.lossAgain
+      decimals(100 * stoppingRule.lossAgain, 0, 1)
     }\u00a0% of the rate could be lost.`
   }
   const name = leader === null || leader === won ? undefined : nameIn({ variants }, leader)
   return [
     best !== null && best < stoppingRule.probability.later
       ? t`The verdict was reached on ${day}, when the chance to be best was at least ${
-        100 * stoppingRule.probability.later
+        decimals(100 * stoppingRule.probability.later, 0, 1)
       }\u00a0%.`
       : t`The verdict was reached on ${day}.`,
     t`It is kept until the evidence turns: another variant becomes more probably the best.`,

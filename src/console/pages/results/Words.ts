@@ -266,7 +266,7 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
       },
       {
         what: t`${stoppingRule.maturedSends} sends of ${name} that had time to show an effect`,
-        now: t`${Math.floor(winner.matured_sends)} so far`,
+        now: t`${count(Math.floor(winner.matured_sends))} so far`,
         done: winner.matured_sends >= stoppingRule.maturedSends,
       },
       { what: t`evidence that it is better than each of the others`, now: t`not enough yet`, done: false },
