@@ -48,7 +48,9 @@ const faultAtEnd = (last: ChainLink, head: ChainLink, kept: ChainLink | undefine
     : undefined
 }
 
-const linesOf = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "")
+/** The lines of an export. Programs of Windows write other ends of lines, which no hash covers. */
+const linesOf = (text: string): ReadonlyArray<string> =>
+  text.replace(/^\ufeff/, "").split(/\r?\n/).filter((line) => line !== "")
 
 /** The fault of a chain that begins after the kept head, so that nothing proves the entries up to that head. */
 const faultAtStart = (start: ChainLink, kept: ChainLink | undefined): ChainFault | undefined =>

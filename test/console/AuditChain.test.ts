@@ -37,6 +37,8 @@ describeShop("The proof of the audit log", (shop) => {
     }
     const checked = await parlance(["verify", "--file", "-", "--head", `${seq}:${head}`], file)
     assert.deepStrictEqual(checked.code, 0, checked.output)
+    const fromWindows = await parlance(["verify", "--file", "-"], `\ufeff${lines.join("\r\n")}\r\n`)
+    assert.strictEqual(fromWindows.code, 0, fromWindows.output)
     const shortened = await parlance(["verify", "--file", "-"], lines.toSpliced(1, 1).join("\n"))
     assert.strictEqual(shortened.code, 1)
     assert.include(shortened.output, "broken: entry 2 is missing. 1 entries before it are whole")
