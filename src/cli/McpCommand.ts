@@ -5,7 +5,7 @@ import process from "node:process"
 import { createInterface } from "node:readline"
 import * as Json from "../json/Json.ts"
 import { CommandFailed, ServiceFetch } from "./Connection.ts"
-import { firstCause } from "./Report.ts"
+import { causeOfSilence } from "./Report.ts"
 import { secretVariable } from "./Secrets.ts"
 
 // An agent that starts this command speaks the Model Context Protocol over standard input and output. The service
@@ -50,7 +50,7 @@ const faultOf = (id: unknown, reason: string): string =>
 
 const unreachable = (error: unknown): string =>
   `The service did not answer: ${
-    firstCause(error)
+    causeOfSilence(error)
   }. Check that it runs and that this is its address, which comes from ` +
   "PARLANCE_URL or a profile of `parlance login`"
 

@@ -48,12 +48,23 @@ export const firstCause = (error: unknown): string => {
   return (typeof message === "string" && message !== "" ? message : String(error)).replace(/\.$/, "")
 }
 
+/** Returns why a request got no response: a sentence for faults of TLS, and otherwise the message of the first cause. */
+export const causeOfSilence = (error: unknown): string => {
+  const cause = firstCause(error)
+  if (/wrong.version.number|http.request|packet.length.too.long|InvalidContentType/i.test(cause)) {
+    return "it answers without TLS, so its address begins with http://"
+  }
+  return /certificate|UnknownIssuer/i.test(cause)
+    ? `${cause}. Trust the certificate of its authority: NODE_EXTRA_CA_CERTS of Node or DENO_CERT of Deno names the file`
+    : cause
+}
+
 /** The message for a request without a response. */
 const messageOfRequest = ({ reason, request }: HttpClientError.HttpClientError): string =>
   request.url.startsWith(inProcessUrl)
     ? `The command failed within this process: ${firstCause(reason)}. ` +
       "Check that the database of DATABASE_URL or DATA_DIR is available, then repeat the command."
-    : `The service at ${new URL(request.url).origin} did not answer: ${firstCause(reason)}. ` +
+    : `The service at ${new URL(request.url).origin} did not answer: ${causeOfSilence(reason)}. ` +
       "Check that it runs and that this is its address, which comes from PARLANCE_URL, a profile of `parlance login` or " +
       "DATA_DIR/address."
 

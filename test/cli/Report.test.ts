@@ -4,12 +4,12 @@ import { HttpClientError, HttpClientRequest } from "effect/http"
 import { createServer, type OutgoingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 import * as Connection from "../../src/cli/Connection.ts"
-import { inProcessUrl, messageOf } from "../../src/cli/Report.ts"
+import { causeOfSilence, inProcessUrl, messageOf } from "../../src/cli/Report.ts"
 import { adminToken } from "../support/service.ts"
 import { layerSettings } from "../support/settings.ts"
 
 /** What a command says where everything is answered with `status`, `headers` and `body`. */
-const said = Effect.fnUntraced(function* (status: number, headers: OutgoingHttpHeaders, body: string) {
+const said = Effect.fnUntraced(function* (status: number, headers: OutgoingHttpHeaders, body: string, scheme = "http") {
   const server = yield* Effect.acquireRelease(
     Effect.callback<ReturnType<typeof createServer>>((resume) => {
       const server = createServer((_, response) => response.writeHead(status, headers).end(body))
@@ -18,7 +18,7 @@ const said = Effect.fnUntraced(function* (status: number, headers: OutgoingHttpH
     (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)).closeAllConnections()),
   )
   const { port } = server.address() as AddressInfo
-  const env = { PARLANCE_URL: `http://127.0.0.1:${port}`, ADMIN_TOKEN: adminToken }
+  const env = { PARLANCE_URL: `${scheme}://127.0.0.1:${port}`, ADMIN_TOKEN: adminToken }
   const error = yield* Effect.flatMap(Connection.ManagementClient, (client) => client.listOrganizations())
     .pipe(
       Effect.provide(Layer.provide(Connection.layer, layerSettings(env))),
@@ -52,6 +52,21 @@ describe("the message for an unexpected answer", () => {
         assert.match(yield* said(500, headers, "{"), /status 500\. .* request id r-1 in its logs\.$/)
       }
     }))
+
+  it.live("says that the service has no TLS if the address begins with https:// by mistake", () =>
+    Effect.gen(function* () {
+      assert.match(
+        yield* said(200, {}, "{}", "https"),
+        /did not answer: it answers without TLS, so its address begins with http:/,
+      )
+    }))
+
+  it("names the setting for the certificate of a company", () => {
+    for (const message of ["self-signed certificate in certificate chain", "invalid peer certificate: UnknownIssuer"]) {
+      const cause = causeOfSilence(new TypeError("fetch failed", { cause: new Error(message) }))
+      assert.include(cause, `${message}. Trust the certificate of its authority: NODE_EXTRA_CA_CERTS`)
+    }
+  })
 
   it.effect("names the failure, and whether it was local or at PARLANCE_URL", () =>
     Effect.gen(function* () {
