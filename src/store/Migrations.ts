@@ -33,6 +33,8 @@ export class MigrationFailed extends Schema.TaggedError<MigrationFailed>()("Migr
 const table = "schema_migrations"
 /** The statement of a migration that creates a table. */
 const createdTable = /^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/gm
+/** The statement of a migration that creates a sequence. */
+const createdSequence = /^CREATE SEQUENCE (?:IF NOT EXISTS )?(\w+)/gm
 
 const folder = new URL("../../schema/", import.meta.url)
 
@@ -206,10 +208,12 @@ export const schemaVersion = Effect.gen(function* () {
   return { latest, known: Math.max(...files().map(({ id }) => id)) }
 }).pipe(Effect.catchTag("SqlError", failureOf), onDirect)
 
-/** Checks the rights of the role on all tables. Fails with `StoreUnreachable` or `MigrationFailed`. */
-export const checkRights = Effect.suspend(() =>
-  Rights.check([table, ...files().flatMap(({ text }) => [...text.matchAll(createdTable)].map(([, name]) => name!))])
-).pipe(Effect.catchTag("SqlError", failureOf))
+/** Checks the rights of the role on all tables and sequences. Fails with `StoreUnreachable` or `MigrationFailed`. */
+export const checkRights = Effect.suspend(() => {
+  const created = (statement: RegExp) =>
+    files().flatMap(({ text }) => [...text.matchAll(statement)].map(([, name]) => name!))
+  return Rights.check([table, ...created(createdTable)], created(createdSequence))
+}).pipe(Effect.catchTag("SqlError", failureOf))
 
 /** Migrates and checks rights while the layer is built. All layers that read tables are built on top of it. */
 export const layer = Layer.effectDiscard(

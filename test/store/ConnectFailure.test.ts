@@ -93,15 +93,21 @@ describe("a database that cannot be used", () => {
         "shop",
         "ALTER TABLE decisions OWNER TO postgres",
         "GRANT ALL ON decisions TO known",
+        "ALTER TABLE decisions_first OWNER TO postgres",
+        "ALTER TABLE decisions_other OWNER TO postgres",
+        "ALTER SEQUENCE template_revisions OWNER TO postgres",
         "REVOKE INSERT ON templates FROM known",
         "ALTER SCHEMA public OWNER TO postgres",
         "GRANT USAGE ON SCHEMA public TO known",
       )
+      const partitions = ["decisions", "decisions_first", "decisions_other"]
       yield* help(
         "known",
         /the role known lacks rights on the tables/,
         `GRANT USAGE, CREATE ON SCHEMA "public" TO "known"; ` +
-          `GRANT SELECT, INSERT, UPDATE, DELETE ON "templates" TO "known"; ALTER TABLE "decisions" OWNER TO "known"`,
+          `GRANT SELECT, INSERT, UPDATE, DELETE ON "decisions_other", "templates" TO "known"; ` +
+          `GRANT USAGE ON SEQUENCE "template_revisions" TO "known"; ` +
+          partitions.map((name) => `ALTER TABLE "${name}" OWNER TO "known"`).join("; "),
         "shop",
       )
       yield* start("known")
