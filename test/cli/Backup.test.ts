@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { open } from "node:fs/promises"
 import { join } from "node:path"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt } from "../process/support.ts"
 import { runCommand } from "../support/cli.ts"
-import { makeOrganization, scopedProcess } from "../support/service.ts"
+import { makeOrganization, run, scopedProcess } from "../support/service.ts"
 import { embeddedEnvironment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 const command = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
@@ -56,6 +58,26 @@ describe("parlance backup", () => {
         const again = yield* command(anew, "restore", file)
         assert.strictEqual(again.code, 1)
         assert.include(again.output, "holds a database")
+
+        // A restore that is killed half way leaves no empty database behind.
+        const killed = { DATA_DIR: join(folder, "killed") }
+        const pipe = join(folder, "pipe")
+        spawnSync("mkfifo", [pipe])
+        const restore = run(["restore", pipe], killed)
+        const writer = yield* Effect.promise(() => open(pipe, "w"))
+        const bytes = readFileSync(file)
+        yield* Effect.promise(() => writer.write(bytes.subarray(0, -(1 << 20))))
+        restore.child.kill("SIGKILL")
+        yield* Effect.promise(() => restore.ended)
+        yield* Effect.promise(() => writer.close())
+        const refused = yield* command(killed, "rebuild", "--org", "acme", "--check")
+        assert.strictEqual(refused.code, 1, refused.output)
+        assert.match(refused.output, /a restore into it did not end. Run the command again/)
+        const repeated = yield* command(killed, "restore", file)
+        assert.strictEqual(repeated.code, 0, repeated.output)
+        const checked = yield* command(killed, "rebuild", "--org", "acme", "--check")
+        assert.strictEqual(checked.code, 0, checked.output)
+
         const other = { DATA_DIR: join(folder, "other") }
         writeFileSync(file, readFileSync(file).subarray(0, -100_000))
         const cut = yield* command(other, "restore", file)

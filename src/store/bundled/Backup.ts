@@ -10,7 +10,7 @@ import { buffer } from "node:stream/consumers"
 import { pipeline } from "node:stream/promises"
 import * as Archive from "./Archive.ts"
 import { restoreFault, writeFault } from "./BackupFault.ts"
-import { type Folders, prepare, versionIn } from "./Folders.ts"
+import { type Folders, prepare, restoring, versionIn } from "./Folders.ts"
 import * as Lock from "./Lock.ts"
 
 /** A backup could not be written or restored. */
@@ -243,7 +243,7 @@ export const restore = (dataDir: string, file: string): Effect.Effect<void, Back
         reason: `${dataDir} holds a database. Set DATA_DIR to a new folder, or move this one away`,
       })
     }
-    const unfinished = join(root, "unfinished")
+    const unfinished = restoring(root)
     yield* Effect.tryPromise({
       try: async () => {
         rmSync(unfinished, { recursive: true, force: true })

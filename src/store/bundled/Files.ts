@@ -1,11 +1,11 @@
 import { Effect, Schema } from "effect"
-import { chownSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { chownSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { type Folders, giveTo, type User, versionIn } from "./Folders.ts"
+import { type Folders, giveTo, restoring, type User, versionIn } from "./Folders.ts"
 import type { Programs } from "./Programs.ts"
 import * as ServerLog from "./ServerLog.ts"
-import { failureOf, type ServerFailed, spawnIn } from "./Spawn.ts"
+import { failureOf, ServerFailed, spawnIn } from "./Spawn.ts"
 
 /** The files of the database were created by another major version of PostgreSQL. */
 export class OtherPostgresVersion extends Schema.TaggedError<OtherPostgresVersion>()("OtherPostgresVersion", {
@@ -64,7 +64,8 @@ const create = (folders: Folders, programs: Programs): Effect.Effect<void, Serve
 /**
  * Creates the files of an empty database if there are none, and makes the server's user their owner, because files that
  * root has copied may belong to root. The caller must hold the lock of the folder. Fails with `OtherPostgresVersion`
- * for files of another major version, and with `ServerFailed` if they are damaged or cannot be created.
+ * for files of another major version, and with `ServerFailed` if they are damaged or cannot be created, or if a restore
+ * did not end.
  */
 export const ensure = (
   folders: Folders,
@@ -72,8 +73,15 @@ export const ensure = (
 ): Effect.Effect<void, ServerFailed | OtherPostgresVersion> =>
   Effect.gen(function* () {
     const found = versionIn(folders.data)
-    if (found === undefined) yield* create(folders, programs)
-    else if (Number.isNaN(found)) {
+    if (found === undefined) {
+      const incomplete = restoring(folders.root)
+      if (existsSync(incomplete)) {
+        const reason = "a restore into it did not end. Run the command again, which begins anew, or remove " +
+          `${incomplete} to begin with an empty database`
+        return yield* new ServerFailed({ folder: folders.root, reason, isPassing: false })
+      }
+      yield* create(folders, programs)
+    } else if (Number.isNaN(found)) {
       return yield* failureOf(folders, [`"${folders.data}" is not a valid data directory: PG_VERSION`], programs.major)
     } else if (found !== programs.major) {
       return yield* new OtherPostgresVersion({ folder: folders.root, found, needed: programs.major })

@@ -207,6 +207,9 @@ export const removeDatabase = (dataDir: string): void => {
   rmSync(entry, { force: true })
 }
 
+/** The folder in `root` that contains the files of a restore until it ends. */
+export const restoring = (root: string): string => join(root, "restoring")
+
 /**
  * Returns the major version of PostgreSQL that created `data`; undefined without a database; NaN for a database whose
  * version is missing or unreadable.
