@@ -90,6 +90,9 @@ describe("The bundled PostgreSQL", () => {
       yield* (yield* opened(dataDir)).close
       writeFileSync(join(dataDir, "postgres", "data", "PG_VERSION"), "16\n")
       const error = yield* Effect.flip(opened(dataDir))
-      assert.match(error.message, /was made by PostgreSQL 16, and this release comes with 18/)
+      assert.match(
+        error.message,
+        /was made by PostgreSQL 16, and this release comes with 18. Start the release that made it, copy the database to a server of your own with pg_dump/,
+      )
     })), 120_000)
 })

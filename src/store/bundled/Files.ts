@@ -15,7 +15,8 @@ export class OtherPostgresVersion extends Schema.TaggedError<OtherPostgresVersio
 }) {
   override get message() {
     return `The embedded database in ${this.folder} was made by PostgreSQL ${this.found}, and this release comes with ` +
-      `${this.needed}. Make a backup with the release that made it and restore that into another DATA_DIR.`
+      `${this.needed}. Start the release that made it, copy the database to a server of your own with pg_dump as described ` +
+      "in docs/operations/embedded.md, then start this release with DATABASE_URL."
   }
 }
 
