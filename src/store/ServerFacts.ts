@@ -7,6 +7,12 @@ import { asAdministrator, quote } from "./ConnectFailure.ts"
 /** The oldest supported major version of PostgreSQL. */
 const oldestVersion = 14
 
+/**
+ * Encodings that keep every text. `SQL_ASCII` stores the bytes of UTF-8 unchanged. Many containers without a locale
+ * have it.
+ */
+const encodings: ReadonlyArray<string> = ["UTF8", "SQL_ASCII"]
+
 /** Settings of every session, with the value that the statements of the service rely on. */
 const requiredSettings: ReadonlyArray<readonly [name: string, isRight: (value: string) => boolean, value: string]> = [
   // A stricter level makes transactions of concurrent requests fail, which expect to wait for each other instead.
@@ -101,7 +107,7 @@ export const unsuitability = (facts: ServerFacts): string | undefined => {
   if (!product.startsWith("PostgreSQL") || version < oldestVersion * 10_000) {
     return `the server is ${name}. Set DATABASE_URL to PostgreSQL ${oldestVersion} or later, see docs/operations/versions.md`
   }
-  if (encoding !== "UTF8") {
+  if (!encodings.includes(encoding)) {
     return `the database stores texts as ${encoding}, which lacks characters that messages may contain. ${
       databaseRemedy(role)
     }`

@@ -216,8 +216,10 @@ describe("a database that cannot be used", () => {
     const facts = { encoding: "UTF8", role: "shop", database: "shop", searchPath: "public", schema: "public" }
     const settings = ["read committed", "on", "ISO, MDY"]
     const limits = { roleLimit: -1, databaseLimit: -1 }
-    const refused = (product: string, version: number, lowerCase = "i") =>
-      unsuitability({ ...facts, ...limits, settings, product, version, lowerCase })
+    const refused = (product: string, version: number, lowerCase = "i", encoding = facts.encoding) =>
+      unsuitability({ ...facts, ...limits, settings, product, version, lowerCase, encoding })
+    assert.isUndefined(refused("PostgreSQL 18.4", 180_004, "i", "SQL_ASCII"))
+    assert.match(refused("PostgreSQL 18.4", 180_004, "i", "WIN1252")!, /stores texts as WIN1252/)
     assert.match(refused("PostgreSQL 18.4", 180_004, "ı")!, /ı as the lower case of I.*LOCALE.*'en_US\.UTF-8'/)
     for (const [product, version] of [["PostgreSQL 14.0 on x86_64", 140_000], ["PostgreSQL 18.4", 180_004]] as const) {
       assert.isUndefined(refused(product, version))
