@@ -23,11 +23,13 @@ export class OptOuts extends Context.Service<OptOuts, {
 
       const record = Effect.fn("OptOuts.record")((org: OrgSlug, id: string) => {
         const reaction = { org, id, event: "unsubscribe", automated: false } as const
-        const item = itemOf(reaction, clock.currentTimeMillisUnsafe())
+        const at = clock.currentTimeMillisUnsafe()
+        const item = itemOf(reaction, at)
         return promptIntake.take({ org, source: deliverSource, headers: {}, body: Buffer.from(JSON.stringify([item])) })
           .pipe(Effect.match({
             onFailure: () => {
-              reactions.note(reaction)
+              // The same event, since the first attempt may be stored as well.
+              reactions.note(reaction, at)
               return false
             },
             onSuccess: () => {

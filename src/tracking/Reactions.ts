@@ -88,8 +88,11 @@ const itemWith = ({ at, automated, event, id, key, link }: Entry) => ({
  * and `DECISION_BUFFER_AGE`.
  */
 export class Reactions extends Context.Service<Reactions, {
-  /** Stores a reaction without waiting for the database. If the buffer is full, drops and counts the reaction. */
-  readonly note: (reaction: Reaction) => void
+  /**
+   * Stores a reaction without waiting for the database. If the buffer is full, drops and counts the reaction. `at`: its
+   * time in Unix milliseconds, by default the present.
+   */
+  readonly note: (reaction: Reaction, at?: number) => void
   /** Counts a reaction that was stored by other code. */
   readonly count: (event: Reaction["event"], outcome: typeof outcomes[number]) => void
 }>()("parlance/tracking/Reactions") {
@@ -123,16 +126,11 @@ export class Reactions extends Context.Service<Reactions, {
         drainTimeout: settings.shutdownTimeout,
       })
 
-      const entryOf = (reaction: Reaction): Entry => {
-        const at = clock.currentTimeMillisUnsafe()
-        return { ...reaction, at, key: eventIdOf(reaction, at) }
-      }
-
       const count = (event: Reaction["event"], outcome: typeof outcomes[number]): void =>
         counters[event][outcome].updateUnsafe(1, Context.empty())
 
-      const note = (reaction: Reaction): void => {
-        const entry = entryOf(reaction)
+      const note = (reaction: Reaction, at = clock.currentTimeMillisUnsafe()): void => {
+        const entry = { ...reaction, at, key: eventIdOf(reaction, at) }
         const { event, key } = entry
         const message = `${entry.org}/${entry.id}`
         const known = recent.get(message) ?? new Set()

@@ -1,6 +1,8 @@
 import { assert, it } from "@effect/vitest"
+import type { OrgSlug } from "../../src/domain/Ids.ts"
 import { read } from "../support/platformServers/MimeReader.ts"
 import { waitUntil } from "../support/service.ts"
+import { partsOf } from "./parts.ts"
 import { suiteOnTracking } from "./support.ts"
 
 const body = '<p>Hi</p><a href="{{ unsubscribe_url }}">Unsubscribe</a>'
@@ -51,6 +53,21 @@ suiteOnTracking("Unsubscribing", (bench) => {
     const done = await (await fetch(url, { method: "POST" })).text()
     assert.include(done, "Klart, &lt;b&gt;Böhm &amp; Söhne&lt;/b&gt;.")
     assert.lengthOf(await recorded("ask"), 1)
+  })
+
+  it("counts once if the first attempt was stored although its answer was lost", async () => {
+    const shop = await bench.shop("lost", { template })
+    const mail = await shop.send("ada@example.com")
+    const [{ id }] = await bench.run(bench.sql<{ id: string }>`
+      SELECT d.id FROM deliveries d WHERE d.org_slug = 'lost'`) as [{ id: string }]
+    assert.isFalse(await bench.run(bench.unanswered.record("lost" as OrgSlug, id)))
+    // Stored after the second attempt.
+    await fetch(partsOf(mail.raw).pixels[0]!)
+    await bench.service.untilStored("the open", ["events"], async () => {
+      await bench.takeIn()
+      return (await bench.events("lost")).some(({ event }) => event === "open")
+    })
+    assert.lengthOf(await recorded("lost"), 1)
   })
 
   it("accepts the one-click request of mail programs without a redirect, once it is stored", async () => {

@@ -1,8 +1,12 @@
 import { assert, describe } from "@effect/vitest"
-import { Clock, Effect, Layer, Scope } from "effect"
+import { Clock, type Context, Effect, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { layerJobs, layerRoutes, layerServices } from "../../src/service/App.ts"
 import { Intake } from "../../src/intake/Intake.ts"
+import { OptOuts } from "../../src/intake/OptOuts.ts"
+import { PromptIntake } from "../../src/intake/PromptIntake.ts"
+import { BufferFull } from "../../src/store/GroupCommit.ts"
+import type { Reactions } from "../../src/tracking/Reactions.ts"
 import * as Server from "../../src/api/http/Server.ts"
 import { deliveryEnvironment } from "../delivery/support.ts"
 import { type Answer, type Json, read } from "../api/harness.ts"
@@ -56,6 +60,8 @@ export interface TrackingBench {
   readonly smtp: SmtpReceiver
   readonly sql: SqlClient.SqlClient
   readonly run: <A>(effect: Effect.Effect<A, unknown>) => Promise<A>
+  /** Records opt-outs on this service, whose answers about stored opt-outs are lost. */
+  readonly unanswered: OptOuts["Service"]
   /** Another node on the same store, which has queued nothing. */
   readonly otherNode: () => Promise<Service>
   /** Moves the clock of the service on. */
@@ -94,6 +100,16 @@ const startNode = (env: Environment, ahead: () => number) =>
     return { context, service: yield* localService(context) }
   }).pipe(Effect.orDie)
 
+/** Opt-outs that are stored, but whose caller learns that this is uncertain. */
+const losingAnswers = (context: Context.Context<PromptIntake | Reactions>) =>
+  Effect.gen(function* () {
+    const { take } = yield* PromptIntake
+    return yield* OptOuts.pipe(
+      Effect.provide(Layer.fresh(OptOuts.layer)),
+      Effect.provideService(PromptIntake, { take: (received) => Effect.andThen(take(received), new BufferFull()) }),
+    )
+  }).pipe(Effect.provideContext(context))
+
 const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, ahead: () => number) =>
   Effect.gen(function* () {
     const env = yield* environment
@@ -108,6 +124,7 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, ahea
       otherNode: Scope.provide(Effect.map(startNode(env, ahead), ({ service }) => service), scope),
       smtp,
       sql: yield* Effect.provideContext(SqlClient.SqlClient, context),
+      unanswered: yield* losingAnswers(context),
       intake: yield* Effect.provideContext(Intake, context),
     }
   }).pipe(Effect.orDie)
@@ -132,6 +149,9 @@ export const suiteOnTracking = (
       },
       get sql() {
         return running.sql
+      },
+      get unanswered() {
+        return running.unanswered
       },
       run,
       otherNode: () => run(running.otherNode),
