@@ -76,7 +76,7 @@ export interface Foretold {
   readonly variance: number
 }
 
-const nothingForetold: Foretold = { mean: 0, variance: 0 }
+export const nothingForetold: Foretold = { mean: 0, variance: 0 }
 
 /**
  * Returns the intercept predicted for a variant from its components. For a variant that the model does not know, any

@@ -1,11 +1,12 @@
 import { type BaseRate, contextFactors, improveBaseRate } from "./BaseRate.ts"
 import { type Contexts, contextsOf } from "./Contexts.ts"
 import { packedLength } from "./Cholesky.ts"
-import { ComponentFit, type Composition } from "./Components.ts"
+import { ComponentFit, type Composition, nothingForetold } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
 import type { Fatigue } from "./Fatigue.ts"
+import { type InterceptCounts, interceptCounts, interceptOf, spreadLogLikelihoods, weightsOf } from "./Intercepts.ts"
 import { levelCases } from "./LocalLevel.ts"
-import { builtInEvidence, type EffectEvidence, learnedSpreads } from "./Mixture.ts"
+import { builtInEvidence, type EffectEvidence, learnedSpreads, withEffects } from "./Mixture.ts"
 import type { EarlierDelays } from "./FasterReactions.ts"
 import type { DelayCurve } from "./Maturity.ts"
 import {
@@ -17,6 +18,7 @@ import {
 } from "./Model.ts"
 import { type Observations, observe, rowsOf } from "./Observations.ts"
 import { type PairEvidence, pairEvidence } from "./PairEvidence.ts"
+import { tau0Of } from "./Priors.ts"
 import { eta, fitVariant, workspace } from "./VariantFit.ts"
 import { hourMillis } from "./Window.ts"
 
@@ -25,9 +27,6 @@ const warmRounds = 2
 const coldRounds = 10
 
 const sweepsPerRound = 2
-
-/** Minimum standard deviation of effects. */
-const smallestTau = 0.01
 
 /** Above this pooled rate, the Poisson variance is noticeably too large. */
 const highRate = 0.15
@@ -66,8 +65,9 @@ export interface FitInput {
 interface State extends BaseRate {
   tau0: number
   readonly taus: Float64Array
-  gamma0: number
   builtInProbability: number | undefined
+  spreads: ModelSnapshot["spreads"]
+  builtInOdds: ReadonlyArray<readonly [string, number]>
   readonly components: ComponentFit | undefined
   /** Coefficients by variant, in the order of the observations. */
   readonly beta: ReadonlyArray<Float64Array>
@@ -87,8 +87,9 @@ const begin = (input: FitInput, contexts: Contexts, observations: Observations):
       (components === undefined ? organization.tau0 : Math.sqrt(ComponentFit.residual(organization.tau0))),
     components,
     taus: Float64Array.from(startingTaus(contexts)),
-    gamma0: 0,
     builtInProbability: start?.builtInProbability,
+    spreads: start?.spreads,
+    builtInOdds: start?.builtInOdds ?? [],
     beta: observations.variants.map(() => new Float64Array(contexts.size)),
     covariance: observations.variants.map(() => new Float64Array(packedLength(contexts.size))),
     fittedWith: { tau0: organization.tau0, taus: [] },
@@ -113,48 +114,45 @@ const begin = (input: FitInput, contexts: Contexts, observations: Observations):
   return state
 }
 
-/**
- * Makes one fixed-point step of the evidence for the standard deviation of the intercepts (D. MacKay, "Bayesian
- * interpolation", 1992). With `hold`, only counts the intercepts that the data determine.
- */
-const learnShrinkage = (
+/** Learns the standard deviation of the intercepts from the outcomes of the variants. */
+const learnTau0 = (
   state: State,
   ids: ReadonlyArray<string>,
+  counts: ReadonlyArray<InterceptCounts>,
   organization: OrganizationPriors,
-  hold: boolean,
 ): void => {
-  let squares0 = 0
-  state.gamma0 = 0
-  state.beta.forEach((beta, v) => {
-    const { mean, variance } = foretold(state, ids[v]!)
-    const undetermined = state.covariance[v]![0]! / state.tau0 ** 2
-    squares0 += (beta[0]! - mean) ** 2
-    state.gamma0 += Math.max(0, 1 - undetermined - (1 - undetermined) ** 2 * variance / state.tau0 ** 2)
+  const intercepts = counts.map((own, v) => {
+    const predicted = foretold(state, ids[v]!)
+    return { predicted, data: interceptOf(own, predicted.mean, state.tau0) }
   })
-  if (hold) return
+  const { tau0 } = state
+  const whole = spreadLogLikelihoods(intercepts.map(({ data }) => ({ data, predicted: nothingForetold })), tau0)
   // The spread that components leave unexplained is specific to this template: variants of other templates have other
   // components.
-  const own = state.components === undefined
-    ? { squares: 4 * 0.2 ** 2 + organization.squares, determined: 4 + organization.determined }
-    : { squares: 4 * ComponentFit.residual(organization.tau0), determined: 4 }
-  state.tau0 = Math.max(
-    smallestTau,
-    Math.sqrt((own.squares + squares0) / (own.determined + state.gamma0)),
-  )
+  state.tau0 = state.components === undefined
+    ? tau0Of([whole, organization.spreads])
+    : tau0Of([spreadLogLikelihoods(intercepts, tau0)], Math.sqrt(ComponentFit.residual(organization.tau0)))
+  state.spreads = whole
 }
 
 /** Sets the spreads of the built-in attributes, and the probability that at least one of them has effects. */
-const learnBuiltIns = (state: State, evidence: ReadonlyMap<number, EffectEvidence>): void => {
+const learnBuiltIns = (
+  state: State,
+  names: ReadonlyArray<string>,
+  evidence: ReadonlyMap<string, EffectEvidence>,
+  { builtIns }: OrganizationPriors,
+): void => {
   let without = 1
-  for (const [j, { probability, spread }] of evidence) {
-    state.taus[j] = spread
-    without *= 1 - probability
+  for (const [name, { logOdds, spread }] of evidence) {
+    state.taus[names.indexOf(name)] = spread
+    without *= 1 - withEffects(builtIns.get(name), logOdds)
   }
   state.builtInProbability = evidence.size === 0 ? undefined : 1 - without
+  state.builtInOdds = Array.from(evidence, ([name, { logOdds }]) => [name, logOdds])
 }
 
 /** The intercept that a variant's components predict. */
-const foretold = ({ components }: State, id: string) => components?.foretell(id) ?? { mean: 0, variance: 0 }
+const foretold = ({ components }: State, id: string) => components?.foretell(id) ?? nothingForetold
 
 /**
  * Pooled clicks per send over all variants, with one pseudo-click at the organization's rate, so that a first click
@@ -205,6 +203,7 @@ export const fit = (input: FitInput): ModelSnapshot => {
   const dayFactors = new Float64Array(dayCount)
   const precision = new Float64Array(design.size)
 
+  const weights = weightsOf(seen)
   const rounds = input.rounds ?? (input.start === undefined ? coldRounds : warmRounds)
   for (let round = 0; round < rounds; round++) {
     for (let v = 0; v < beta.length; v++) {
@@ -243,11 +242,14 @@ export const fit = (input: FitInput): ModelSnapshot => {
       state.tau0,
       holdShrinkage,
     )
-    learnShrinkage(state, ids, organization, holdShrinkage)
     if (!holdShrinkage) {
-      const learned = learnedSpreads(contexts, seen, beta, expected, clicksOfPair, startingTaus(contexts))
+      // In units in which the variance of outcomes equals their number.
+      const due = expected.map((value, p) => value / weights[p]!)
+      const had = clicksOfPair.map((value, p) => value / weights[p]!)
+      learnTau0(state, ids, interceptCounts(contexts, seen, beta, due, had), organization)
+      const learned = learnedSpreads(contexts, seen, beta, due, had, startingTaus(contexts))
       for (const [j, spread] of learned) taus[j] = spread
-      learnBuiltIns(state, builtInEvidence(contexts, seen, beta, expected, clicksOfPair))
+      learnBuiltIns(state, contexts.names, builtInEvidence(contexts, seen, beta, due, had), organization)
     }
     recenter(state, seen, active)
   }
@@ -448,8 +450,11 @@ const snapshot = (
     tau0: state.tau0,
     taus: Array.from(state.taus),
     fittedWith: state.fittedWith,
-    gamma0: state.gamma0,
-    ...(state.builtInProbability === undefined ? {} : { builtInProbability: state.builtInProbability }),
+    gamma0: 0,
+    ...(state.spreads === undefined ? {} : { spreads: state.spreads }),
+    ...(state.builtInProbability === undefined
+      ? {}
+      : { builtInProbability: state.builtInProbability, builtInOdds: state.builtInOdds }),
     ...(state.components === undefined ? {} : { components: state.components.snapshot() }),
     variants,
     clicksNext14Days: null,

@@ -13,8 +13,8 @@ export const noSpread = 0.01
 /** Candidates for the standard deviation of the effects of a built-in attribute that has effects. */
 const builtInSpreads = [0.05, 0.1, 0.2, 0.4]
 
-/** Prior probability that a built-in attribute has effects. The candidates share it evenly. */
-const prior = 0.5
+/** Standard deviation of the log of a learned attribute's spread before data: it may be many times the usual one. */
+const learnedWidth = 1
 
 /** Added to the information about an attribute value, so that a value without data has an inverse. */
 const ridge = 1e-6
@@ -73,13 +73,13 @@ export const restrictedLogLikelihood = ({ expected, outcomes, values }: ValueCou
 
 /** Whether an attribute has effects on single variants. */
 export interface EffectEvidence {
-  /** Probability that it has. */
-  readonly probability: number
+  /** Log odds of the data alone in favour of effects. */
+  readonly logOdds: number
   /** Mean standard deviation of the effects, if it has. */
   readonly spread: number
 }
 
-/** Compares the candidates for the standard deviation. Without data, returns the prior. */
+/** Compares the candidates for the standard deviation, which share the probability of effects evenly. */
 export const effectEvidence = (counts: ValueCounts): EffectEvidence => {
   const none = restrictedLogLikelihood(counts, noSpread)
   const logs = builtInSpreads.map((spread) => restrictedLogLikelihood(counts, spread))
@@ -87,8 +87,33 @@ export const effectEvidence = (counts: ValueCounts): EffectEvidence => {
   const likelihoods = logs.map((log) => Math.exp(log - highest))
   const sum = likelihoods.reduce((total, likelihood) => total + likelihood, 0)
   const spread = likelihoods.reduce((total, likelihood, i) => total + likelihood * builtInSpreads[i]!, 0) / sum
-  const odds = prior / (1 - prior) * sum / builtInSpreads.length * Math.exp(Math.min(700, highest - none))
-  return { probability: odds / (1 + odds), spread }
+  return { logOdds: Math.log(sum / builtInSpreads.length) + highest - none, spread }
+}
+
+/** Probability of effects, from the probability before data (default: 0.5) and the log odds of the data. */
+export const withEffects = (before = 0.5, logOdds: number): number =>
+  1 / (1 + (1 - before) / before * Math.exp(-logOdds))
+
+/** Shares of templates with effects that `usualProbability` compares. */
+const shares = Array.from({ length: 20 }, (_, i) => Math.sin(Math.PI / 2 * (i + 0.5) / 20) ** 2)
+
+/**
+ * Returns the probability that an attribute has effects in a template, from the log odds of the data of other
+ * templates. Before data, each share of templates with effects is equally likely.
+ */
+export const usualProbability = (logOdds: ReadonlyArray<number>): number => {
+  const logs = shares.map((share) =>
+    logOdds.reduce((sum, odds) => sum + Math.log1p(share * Math.expm1(Math.min(700, odds))), 0)
+  )
+  const highest = Math.max(...logs)
+  let sum = 0
+  let mean = 0
+  shares.forEach((share, i) => {
+    const weight = Math.exp(logs[i]! - highest)
+    sum += weight
+    mean += weight * share
+  })
+  return mean / sum
 }
 
 /** Indexes of the built-in attributes of a scheme. */
@@ -140,19 +165,21 @@ export const learnedSpreads = (
   return new Map(
     Array.from(contexts.names.keys()).filter((j) => !left.includes(j)).map((j) => {
       const counts = countValues(j, contexts, seen, beta, expected, clicks)
-      return [j, spreadOf(spreads.map((spread) => restrictedLogLikelihood(counts, spread)), usual[j]!)]
+      return [j, spreadOf(spreads.map((spread) => restrictedLogLikelihood(counts, spread)), usual[j]!, learnedWidth)]
     }),
   )
 }
 
-/** The evidence for effects of each built-in attribute, by its index. Arguments as of `countValues`. */
+/** The evidence for effects of each built-in attribute, by its name. Arguments as of `countValues`. */
 export const builtInEvidence = (
   contexts: Contexts,
   seen: Observations,
   beta: ReadonlyArray<Float64Array>,
   expected: Float64Array,
   clicks: Float64Array,
-): ReadonlyMap<number, EffectEvidence> =>
+): ReadonlyMap<string, EffectEvidence> =>
   new Map(
-    builtInsOf(contexts).map((j) => [j, effectEvidence(countValues(j, contexts, seen, beta, expected, clicks))]),
+    builtInsOf(contexts).map((j) =>
+      [contexts.names[j]!, effectEvidence(countValues(j, contexts, seen, beta, expected, clicks))] as const
+    ),
   )

@@ -106,7 +106,16 @@ const fitted = {
    * attributes, and from models of earlier releases, which count as 1.
    */
   builtInProbability: Schema.optionalKey(Schema.Finite),
-  /** Number of intercepts that the data determine, from 0 to the number of variants. */
+  /**
+   * Log odds of the data alone in favour of effects of each built-in attribute. Absent from models of earlier releases.
+   */
+  builtInOdds: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.String, Schema.Finite]))),
+  /**
+   * Log likelihoods of the `spreads` of the variants' intercepts, without the prediction by components. Absent from
+   * models of earlier releases.
+   */
+  spreads: Schema.optionalKey(Numbers),
+  /** Always 0, for earlier releases. */
   gamma0: Schema.Finite,
   /** Variants with data, by id. Every other variant has the prior. */
   variants: Schema.Array(VariantPosterior),
@@ -165,14 +174,14 @@ const startingPairTau = 0.2
 
 /** The priors of a template. */
 export interface OrganizationPriors {
-  /** Sum of the squares of the variants' intercepts over the organization's other templates. */
-  readonly squares: number
-  /** Number of these intercepts that the data determine. */
-  readonly determined: number
+  /** Log likelihoods of the `spreads` of intercepts, by the organization's other templates. */
+  readonly spreads: ReadonlyArray<number>
   /** Log of the base rate, in outcomes per send. */
   readonly a0: number
   /** Standard deviation of the variants' intercepts. */
   readonly tau0: number
+  /** Probability that a built-in attribute has effects in a template, by name. Default: 0.5. */
+  readonly builtIns: ReadonlyMap<string, number>
 }
 
 /**

@@ -3,16 +3,14 @@
 /** Candidates for the standard deviation of effects: 0.05 to 1.6. */
 export const spreads: ReadonlyArray<number> = Array.from({ length: 11 }, (_, i) => 0.05 * 2 ** (i / 2))
 
-/** Standard deviation of the log of the spread before data: a spread may be many times the usual one. */
-const priorWidth = 1
-
 /**
- * Returns the root mean square of the spread. `logs`: log of the likelihood of each of the `spreads`. `usual`: the root
- * mean square before data, if all spreads were candidates.
+ * Returns the root mean square of the spread. `logs`: log of the likelihood of each of the `spreads`. Before data:
+ * `usual`, the root mean square if all spreads were candidates, and `width`, the standard deviation of the log of the
+ * spread.
  */
-export const spreadOf = (logs: ReadonlyArray<number>, usual: number): number => {
-  const median = usual * Math.exp(-(priorWidth ** 2))
-  const posterior = spreads.map((spread, i) => logs[i]! - Math.log(spread / median) ** 2 / (2 * priorWidth ** 2))
+export const spreadOf = (logs: ReadonlyArray<number>, usual: number, width: number): number => {
+  const median = usual * Math.exp(-(width ** 2))
+  const posterior = spreads.map((spread, i) => logs[i]! - Math.log(spread / median) ** 2 / (2 * width ** 2))
   const most = Math.max(...posterior)
   let sum = 0
   let squares = 0

@@ -3,7 +3,7 @@ import { Contexts, encodeContext } from "../../src/bandit/Contexts.ts"
 import { type Composition, foretellings, interceptVariance } from "../../src/bandit/Components.ts"
 import { rate } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
-import { contributionOf } from "../../src/bandit/Priors.ts"
+import { contributionOf, organizationPriors } from "../../src/bandit/Priors.ts"
 import { adaptive, compare, day, fitRows, normal, now, type Row } from "./Samples.ts"
 
 const subjects = ["question", "offer", "news"]
@@ -115,9 +115,10 @@ describe("components of variants", () => {
   })
 
   it("do not change how much variants differ in the organization's prior", () => {
-    const { determined, squares } = contributionOf(fitted(5_000))!
-    const plain = contributionOf(fitted(5_000, []))!
-    assert.closeTo(squares / determined, plain.squares / plain.determined, 0.02)
+    const [split, plain] = [fitted(5_000), fitted(5_000, [])].map((model) =>
+      organizationPriors(new Map([["t", contributionOf(model)!]])).tau0
+    )
+    assert.closeTo(split!, plain!, 0.02)
   })
 
   it("survive a warm start with other variants, kinds and values", () => {

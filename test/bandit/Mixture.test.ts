@@ -1,7 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Contexts, encodeContext } from "../../src/bandit/Contexts.ts"
-import { effectEvidence, restrictedLogLikelihood, type ValueCounts } from "../../src/bandit/Mixture.ts"
+import {
+  effectEvidence,
+  restrictedLogLikelihood,
+  usualProbability,
+  type ValueCounts,
+  withEffects,
+} from "../../src/bandit/Mixture.ts"
 import { ModelSnapshot } from "../../src/bandit/Model.ts"
 import { modelParts } from "../../src/bandit/ModelParts.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
@@ -35,9 +41,11 @@ const night = new Contexts({ keys: [] }).parse(encodeContext([["weekend", "weekd
 const fitted = (rows: ReadonlyArray<Row>) => fitRows(rows, { scheme: { keys: [] }, rounds: 60 })
 
 describe("the evidence for effects of an attribute", () => {
-  it("is the prior without outcomes", () => {
+  it("is none without outcomes", () => {
     const none = { values: 4, expected: new Float64Array(16), outcomes: new Float64Array(16) }
-    assert.closeTo(effectEvidence(none).probability, 0.5, 1e-12)
+    assert.closeTo(effectEvidence(none).logOdds, 0, 1e-12)
+    assert.closeTo(withEffects(undefined, 0), 0.5, 1e-12)
+    assert.closeTo(withEffects(0.2, 0), 0.2, 1e-12)
   })
 
   it("does not depend on levels of variants or on effects of values on all variants", () => {
@@ -52,7 +60,10 @@ describe("the evidence for effects of an attribute", () => {
 
   it("finds effects and their absence with enough outcomes", () => {
     const mean = (expected: number, sd: number) =>
-      sum(Array.from({ length: 20 }, (_, seed) => effectEvidence(counts(expected, sd, seed)).probability)) / 20
+      sum(Array.from(
+        { length: 20 },
+        (_, seed) => withEffects(undefined, effectEvidence(counts(expected, sd, seed)).logOdds),
+      )) / 20
     assert.isAbove(mean(1000, 0.3), 0.99)
     assert.isBelow(mean(1000, 0), 0.15)
     // Few outcomes move it little.
@@ -62,6 +73,24 @@ describe("the evidence for effects of an attribute", () => {
   it("estimates the spread of the effects", () => {
     const spreads = Array.from({ length: 20 }, (_, seed) => effectEvidence(counts(2000, 0.2, seed)).spread)
     assert.closeTo(sum(spreads) / 20, 0.2, 0.06)
+  })
+})
+
+describe("the share of an organization's templates with effects", () => {
+  it("is a half without templates, and follows the evidence of many", () => {
+    assert.closeTo(usualProbability([]), 0.5, 1e-12)
+    const weak = (of: number, logOdds: number) => usualProbability(new Array<number>(of).fill(logOdds))
+    assert.isBelow(weak(40, -0.15), 0.25)
+    assert.isBelow(weak(400, -0.15), 0.03)
+    assert.isAbove(weak(40, 0.5), 0.8)
+    // One template alone says little about the others.
+    assert.closeTo(weak(1, 1000), 0.75, 0.01)
+    assert.closeTo(weak(1, -1000), 0.25, 0.01)
+  })
+
+  it("is about the true share", () => {
+    const mixed = Array.from({ length: 100 }, (_, i) => i < 30 ? 8 : -8)
+    assert.closeTo(usualProbability(mixed), 0.3, 0.03)
   })
 })
 

@@ -4,6 +4,7 @@ import { emptyScheme } from "../../src/bandit/Contexts.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
+import { spreads } from "../../src/bandit/Spreads.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor, sample } from "../../src/bandit/Weights.ts"
 import { adaptive, day, fitRows, now } from "./Samples.ts"
 
@@ -77,7 +78,12 @@ describe("epsilon", () => {
   const idsOf = (count: number) => Array.from({ length: count }, (_, i) => `v${String(i).padStart(2, "0")}`)
   const context = "country=de"
   const scheme = { keys: [{ name: "country", values: ["de", "fr"] }], builtIns: [] }
-  const learned = { squares: 1.7, determined: 6, a0: Math.log(0.113), tau0: 0.53 }
+  const learned = {
+    spreads: spreads.map((spread) => -((spread - 0.5) ** 2)),
+    a0: Math.log(0.113),
+    tau0: 0.53,
+    builtIns: new Map(),
+  }
 
   for (const [name, organization] of Object.entries({ defaults: defaultPriors, "learned priors": learned })) {
     it(`draws evenly among 2 to 20 variants without data and records the exact weights, with ${name}`, () => {

@@ -18,7 +18,7 @@ const counts = (expected: number, sd: number, seed: number): ValueCounts => {
 const found = (expected: number, sd: number, usual: number): number => {
   const all = Array.from({ length: 20 }, (_, seed) => {
     const own = counts(expected, sd, seed)
-    return spreadOf(spreads.map((spread) => restrictedLogLikelihood(own, spread)), usual)
+    return spreadOf(spreads.map((spread) => restrictedLogLikelihood(own, spread)), usual, 1)
   })
   return all.reduce((sum, spread) => sum + spread, 0) / all.length
 }
@@ -27,8 +27,8 @@ describe("the spread of effects", () => {
   it("is about the usual one without data", () => {
     const none = spreads.map(() => 0)
     for (const usual of [0.1, 0.2, 0.4]) {
-      assert.isAtLeast(spreadOf(none, usual), 0.8 * usual)
-      assert.isAtMost(spreadOf(none, usual), 1.6 * usual)
+      assert.isAtLeast(spreadOf(none, usual, 1), 0.8 * usual)
+      assert.isAtMost(spreadOf(none, usual, 1), 1.6 * usual)
     }
   })
 
@@ -40,6 +40,6 @@ describe("the spread of effects", () => {
 
   it("does not depend on what all likelihoods share", () => {
     const logs = spreads.map((spread) => -spread)
-    assert.closeTo(spreadOf(logs.map((log) => log - 2000), 0.2), spreadOf(logs, 0.2), 1e-12)
+    assert.closeTo(spreadOf(logs.map((log) => log - 2000), 0.2, 1), spreadOf(logs, 0.2, 1), 1e-12)
   })
 })

@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { organizationPriors } from "../../src/bandit/Priors.ts"
+import { organizationPriors, type PriorContribution } from "../../src/bandit/Priors.ts"
 import { Decider } from "../../src/decide/Decider.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
@@ -171,7 +171,7 @@ describe("Learner", () => {
         const sql = yield* SqlClient.SqlClient
         const contributions = (slug: string) =>
           Effect.map(
-            sql<{ templateId: string; contribution: { a0: number; squares: number; determined: number } }>`
+            sql<{ templateId: string; contribution: PriorContribution }>`
               SELECT s.template_id, s.contribution FROM bandit_states s
               WHERE s.org_slug = ${slug} AND s.contribution IS NOT NULL`,
             (rows) => new Map(rows.map(({ contribution, templateId }) => [templateId, contribution])),
