@@ -93,7 +93,7 @@ export const startSuite = async (port = 0) => {
     )
     respond(response, exchange.response)
   }
-  /** What differed from the cases. `faults` is empty if a client played every case as it should. */
+  /** The differences from the cases. `faults` is empty if a client played every case as it should. */
   const report = () => ({
     faults: [
       ...faults,

@@ -219,7 +219,7 @@ export class GroupRoles extends Context.Service<GroupRoles, {
         function* (accountId: string, groups: ReadonlyArray<string>) {
           const now = yield* DateTime.nowAsDate
           return yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
-            // Locked, so that a group that an admin removes at the same time gives no role that stays.
+            // Locked, so that a group that an admin removes at the same time assigns no role that stays.
             const granted = yield* grantsOf(groups, sql`FOR SHARE`)
             const held = yield* sql<Held>`
               SELECT m.org_slug AS org, m.role, m.from_group FROM memberships m WHERE m.account_id = ${accountId}`

@@ -5,7 +5,7 @@ import type { Observations } from "./Observations.ts"
 import { spreads } from "./Spreads.ts"
 import { eta } from "./VariantFit.ts"
 
-// What the outcomes of variants say about the spread of their intercepts. Source: docs/model.md, "Fit".
+// Evidence of outcomes about the spread of the variants' intercepts. Source: docs/model.md, "Fit".
 
 /** An intercept by the data alone: the mean and the variance of a normal distribution. */
 export interface Intercept {
@@ -23,8 +23,8 @@ export interface InterceptCounts {
 const steps = 8
 
 /**
- * Up to this number of variants, spreads are cautious: else equal variants would be told apart too often. Source:
- * bench/RESULTS.md, "Spreads by all outcomes".
+ * Up to this number of variants, spreads are cautious, because equal variants would be distinguished too often
+ * otherwise. Source: bench/RESULTS.md, "Spreads by all outcomes".
  */
 const fewest = 2
 

@@ -13,7 +13,7 @@ export const noSpread = 0.01
 /** Candidates for the standard deviation of the effects of a built-in attribute that has effects. */
 const builtInSpreads = [0.05, 0.1, 0.2, 0.4]
 
-/** Standard deviation of the log of a learned attribute's spread before data: it may be many times the usual one. */
+/** Standard deviation of the log of a learned attribute's spread before data: the spread may be many times as wide. */
 const learnedWidth = 1
 
 /** Added to the information about an attribute value, so that a value without data has an inverse. */

@@ -80,7 +80,7 @@ const readXml = (xml: string, item: string) => {
   return { items, members: current }
 }
 
-/** What people can do about an error, by the code of S3. */
+/** Advice about an error, by the code of S3. */
 const advice: Readonly<Record<string, string>> = {
   AccessDenied:
     "The access key may not do this: it needs s3:PutObject, and for attributes s3:GetObject and s3:ListBucket",

@@ -57,7 +57,7 @@ const readOrgFile = Effect.fnUntraced(function* (file: string) {
   return yield* new CommandFailed({ message: lines.join("\n") })
 })
 
-/** Imports the snippets and templates of a file, or compares them. Undefined if it has none. */
+/** Imports the snippets and templates of a file, or compares them. Undefined if the file has none. */
 const sendTemplates = Effect.fnUntraced(function* (org: string, { snippets, templates }: OrgFile, dryRun: boolean) {
   if (templates === undefined && snippets === undefined) return undefined
   const client = yield* ManagementClient

@@ -51,7 +51,7 @@ const stepOf = (
 const sameMembers = (value: object, as: object) =>
   Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(as, name)))
 
-/** Returns the entry of a name. A name such as `constructor` is none of the record's prototype. */
+/** Returns the entry of a name. Ignores the record's prototype, which has names such as `constructor`. */
 const entryOf = <A>(record: Readonly<Record<string, A>>, name: string): A | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined
 

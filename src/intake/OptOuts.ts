@@ -28,7 +28,7 @@ export class OptOuts extends Context.Service<OptOuts, {
         return promptIntake.take({ org, source: deliverSource, headers: {}, body: Buffer.from(JSON.stringify([item])) })
           .pipe(Effect.match({
             onFailure: () => {
-              // The same event, since the first attempt may be stored as well.
+              // With the id of the first attempt, which may be stored as well.
               reactions.note(reaction, at)
               return false
             },

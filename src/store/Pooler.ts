@@ -5,13 +5,13 @@ import type { DatabaseTarget } from "../settings/DatabaseUrl.ts"
 import { bounded } from "./bounded.ts"
 import { fewer, readFacts, shortage, unsuitability } from "./ServerFacts.ts"
 
-// A pooler in transaction mode, such as PgBouncer, gives each transaction any of its connections to the server. Settings,
+// A pooler in transaction mode, such as PgBouncer, assigns each transaction any of its connections to the server. Settings,
 // prepared statements and `LISTEN` of a session are lost, or reach another client.
 
 /** Opens a new connection to an address. */
 type Connect = Effect.Effect<PgConnection.PgConnection, SqlError, Scope.Scope>
 
-/** What an address leads to. */
+/** The database that an address leads to. */
 export interface Destination {
   /** Identifies a database on one run of a server. */
   readonly database: string
@@ -26,9 +26,9 @@ export interface Destination {
 }
 
 /**
- * Finds what an address leads to, and whether the service can use it. A pooler invents the process id that clients get at the start of a connection, so that
- * it differs from the id of the server's process. A proxy that only passes bytes on is no pooler. `needed` is the number
- * of connections that this node opens to the address.
+ * Finds what an address leads to, and whether the service can use it. A pooler invents the process id that clients get
+ * at the start of a connection, so that it differs from the id of the server's process. A proxy that only passes bytes
+ * on is no pooler. `needed` is the number of connections that this node opens to the address.
  */
 export const reach = (connect: Connect, needed: number) =>
   Effect.scoped(Effect.gen(function* () {
@@ -59,7 +59,7 @@ export const OpensWholePool = Context.Reference<boolean>("parlance/store/OpensWh
 
 /**
  * Counts how many of `needed` connections answer while all of them are open. In session mode, each takes a connection of
- * the pooler to the server, and those that get none wait until others are closed.
+ * the pooler to the server. Without a free one, a connection waits until another is closed.
  */
 const countSimultaneous = Effect.fnUntraced(function* (connect: Connect, needed: number) {
   let answered = 0
@@ -76,7 +76,7 @@ const countSimultaneous = Effect.fnUntraced(function* (connect: Connect, needed:
   return answered
 })
 
-/** Returns why a pooler gives a node too few connections at once. Undefined if it gives `needed`. */
+/** Returns why a pooler provides too few connections at once to a node. Undefined if it provides `needed`. */
 export const poolerShortage = (connect: Connect, needed: number) =>
   Effect.map(
     countSimultaneous(connect, needed),
@@ -89,7 +89,7 @@ export const poolerShortage = (connect: Connect, needed: number) =>
           }. Or set pool_mode = transaction, or a larger default_pool_size, in its configuration`,
   )
 
-/** Time for a second connection to the server. A pooler with only one connection never gives it. */
+/** Time for a second connection to the server. A pooler with only one connection never provides a second. */
 const patience = "3 seconds"
 
 /**
@@ -107,7 +107,7 @@ export const keepsSession = (connect: Connect, allowsChange: boolean) =>
       return row!["pid"]
     })
     const before = yield* processOf
-    // The pooler lends the connection that it got back last.
+    // The pooler lends the connection that came back last.
     yield* other.query("BEGIN", [], false)
     yield* other.query("SELECT 1", [], false)
     const after = yield* processOf

@@ -9,7 +9,7 @@ const oldestVersion = 14
 
 /**
  * Encodings that keep every text. `SQL_ASCII` stores the bytes of UTF-8 unchanged. Many containers without a locale
- * have it.
+ * have this encoding.
  */
 const encodings: ReadonlyArray<string> = ["UTF8", "SQL_ASCII"]
 
@@ -91,7 +91,7 @@ export const shortage = ({ database, databaseLimit, role, roleLimit }: ServerFac
     asAdministrator(`ALTER ${owner} CONNECTION LIMIT -1`)
 }
 
-/** Connections of a node beside its pool: for checks of the database and for `LISTEN`. */
+/** Connections of a node in addition to its pool: for checks of the database and for `LISTEN`. */
 export const besidePool = 2
 
 /** Returns the advice for an address that grants `granted` connections. */
