@@ -1,7 +1,7 @@
 import { factor, packedIndex, packedLength, solve } from "./Cholesky.ts"
 import { builtIns, type Contexts } from "./Contexts.ts"
 import type { Observations } from "./Observations.ts"
-import { spreadOf, spreads } from "./Spreads.ts"
+import { meanBy, spreadOf, spreads } from "./Spreads.ts"
 import { eta } from "./VariantFit.ts"
 
 // Choices average over the models with and without the built-in attributes. The data determine the probability of each.
@@ -84,10 +84,8 @@ export const effectEvidence = (counts: ValueCounts): EffectEvidence => {
   const none = restrictedLogLikelihood(counts, noSpread)
   const logs = builtInSpreads.map((spread) => restrictedLogLikelihood(counts, spread))
   const highest = Math.max(...logs)
-  const likelihoods = logs.map((log) => Math.exp(log - highest))
-  const sum = likelihoods.reduce((total, likelihood) => total + likelihood, 0)
-  const spread = likelihoods.reduce((total, likelihood, i) => total + likelihood * builtInSpreads[i]!, 0) / sum
-  return { logOdds: Math.log(sum / builtInSpreads.length) + highest - none, spread }
+  const mean = logs.reduce((sum, log) => sum + Math.exp(log - highest), 0) / logs.length
+  return { logOdds: Math.log(mean) + highest - none, spread: meanBy(logs, builtInSpreads) }
 }
 
 /** Probability of effects, from the probability before data (default: 0.5) and the log odds of the data. */
@@ -105,15 +103,7 @@ export const usualProbability = (logOdds: ReadonlyArray<number>): number => {
   const logs = shares.map((share) =>
     logOdds.reduce((sum, odds) => sum + Math.log1p(share * Math.expm1(Math.min(700, odds))), 0)
   )
-  const highest = Math.max(...logs)
-  let sum = 0
-  let mean = 0
-  shares.forEach((share, i) => {
-    const weight = Math.exp(logs[i]! - highest)
-    sum += weight
-    mean += weight * share
-  })
-  return mean / sum
+  return meanBy(logs, shares)
 }
 
 /** Indexes of the built-in attributes of a scheme. */
