@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { organizationPriors, type PriorContribution } from "../bandit/Priors.ts"
+import type { OrganizationPriors } from "../bandit/Model.ts"
+import { organizationPriors } from "../bandit/Priors.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { AttributeStatistics } from "./AttributeStatistics.ts"
 import type { FitRequest, HourDelays, StoredFatigue } from "./Engine.ts"
@@ -15,7 +16,7 @@ import * as Tallies from "./Tallies.ts"
 /** Priors from the other templates of the organization. */
 interface Others {
   readonly taught: Taught
-  readonly contributions: ReadonlyMap<string, PriorContribution>
+  readonly organization: OrganizationPriors
   readonly delays: ReadonlyArray<HourDelays>
 }
 
@@ -46,7 +47,8 @@ export const make = (
     const taught = yield* priors.read(org, beganAt)
     if (known?.taught === taught) return known
     const own = yield* Tallies.readDelays(sql, org, template)
-    return known = { taught, contributions: taught.contributions, delays: without(taught.delays, own) }
+    const organization = organizationPriors(taught.contributions, template)
+    return known = { taught, organization, delays: without(taught.delays, own) }
   }).pipe(
     // If the database is down, the last known priors are used.
     Effect.catch((error) => known === undefined ? Effect.fail(error) : Effect.succeed(known)),
@@ -69,7 +71,7 @@ export const make = (
 
   return Effect.fnUntraced(function* (command: Extract<Command, { readonly _tag: "Gather" }>) {
     const attributeCounts = command.choosesAttributes ? yield* statistics.read(org, template) : undefined
-    const { contributions, delays } = yield* readOthers
+    const { delays, organization } = yield* readOthers
     const now = clock.currentTimeMillisUnsafe()
     const attributeOutcomes = command.choosesAttributes ? yield* readAttributed(now) : undefined
     const fatigue = yield* readSettled(now)
@@ -77,7 +79,7 @@ export const make = (
       version: versionOf(template, command),
       now,
       window: command.window,
-      organization: organizationPriors(contributions, template),
+      organization,
       organizationDelays: delays,
       active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
       composition: view()?.variants.map(({ components, id }) => [id, Object.entries(components)] as const) ?? [],
