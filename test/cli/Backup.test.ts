@@ -72,7 +72,7 @@ describe("parlance backup", () => {
         yield* Effect.promise(() => writer.close())
         const refused = yield* command(killed, "rebuild", "--org", "acme", "--check")
         assert.strictEqual(refused.code, 1, refused.output)
-        assert.match(refused.output, /a restore into it did not end. Run the command again/)
+        assert.match(refused.output, /a restore into this folder did not end. Run `parlance restore` again/)
         const repeated = yield* command(killed, "restore", file)
         assert.strictEqual(repeated.code, 0, repeated.output)
         const checked = yield* command(killed, "rebuild", "--org", "acme", "--check")

@@ -77,7 +77,8 @@ export const ensure = (
     if (found === undefined) {
       const incomplete = restoring(folders.root)
       if (existsSync(incomplete)) {
-        const reason = "a restore into it did not end. Run the command again, which begins anew, or remove " +
+        const reason =
+          "a restore into this folder did not end. Run `parlance restore` again, which begins anew, or remove " +
           `${incomplete} to begin with an empty database`
         return yield* new ServerFailed({ folder: folders.root, reason, isPassing: false })
       }
